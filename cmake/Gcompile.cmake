@@ -46,6 +46,8 @@ list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
 include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
+# mlir-tblgen is given the include folders of the directory.
+include_directories(SYSTEM ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
 
 # gcompile_library(NAME SOURCES... DEPENDS targets...): a part without MLIR. Public headers in ./include.
 function(gcompile_library name)

@@ -1,8 +1,10 @@
 //===- Plan.h - what the runtime executes ---------------------------------===//
 // Plain data, no MLIR: buffers, kernels and steps. Codegen writes it, the
-// runtime runs it, the checker checks it. Sizes are bytes where the name says so.
+// runtime runs it, the checker checks it. Sizes are bytes where the name says
+// so.
 #pragma once
 #include "gcompile/base/DType.h"
+#include "gcompile/base/Error.h"
 
 #include <nlohmann/json.hpp>
 
@@ -90,8 +92,8 @@ struct Step {
   std::optional<LibraryCall> library;
   std::optional<Launch> launch;
   /// Control flow: "cond" runs branches[0] where the predicate buffer holds
-  /// true, else branches[1]. "while" runs branches[0] (which sets the predicate)
-  /// and, while it holds true, branches[1], then again.
+  /// true, else branches[1]. "while" runs branches[0] (which sets the
+  /// predicate) and, while it holds true, branches[1], then again.
   std::string control;
   int64_t predicate = -1;
   std::vector<std::vector<Step>> branches;
@@ -108,15 +110,15 @@ struct Entry {
 
 /// How a value of the exported signature is bound.
 struct InputBinding {
-  std::string name;     ///< the user's name for it
-  int64_t buffer = -1;  ///< -1: the program does not read it
+  std::string name;    ///< the user's name for it
+  int64_t buffer = -1; ///< -1: the program does not read it
   DType dtype = DType::Float32;
   std::vector<int64_t> sizes;
 };
 
 struct OutputBinding {
-  std::string name;          ///< "0", "1", …, "loss", "grad.NAME"
-  int64_t buffer = -1;       ///< copied from this buffer where it is not Output
+  std::string name;    ///< "0", "1", …, "loss", "grad.NAME"
+  int64_t buffer = -1; ///< copied from this buffer where it is not Output
   DType dtype = DType::Float32;
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides; ///< as the export recorded; elements
@@ -126,7 +128,8 @@ struct OutputBinding {
 /// `target`, unless a step has updated `target` in place (source == target).
 struct Mutation {
   int64_t source = -1;
-  int64_t target = -1; ///< a State buffer, or an Input that the caller lets be written
+  int64_t target =
+      -1; ///< a State buffer, or an Input that the caller lets be written
 };
 
 struct Plan {
@@ -145,6 +148,18 @@ struct Plan {
 
 /// The plan as JSON, kernel sources included; stable: same plan, same text.
 nlohmann::json toJson(const Plan &plan);
+
+/// The plan that toJson wrote; an error that names the field where the JSON is
+/// not one, and whatever checkPlan finds.
+Result<Plan> fromJson(const nlohmann::json &json);
+
+/// An error if an index, a size, an offset or a strided view of the plan lies
+/// outside what it refers to. A plan that passes can be run without touching
+/// memory outside its buffers, as far as library calls and copies go; what
+/// kernels access is up to them.
+Status checkPlan(const Plan &plan);
+
+std::string_view name(BufferKind kind);
 
 /// Number of steps of an entry, those in branches included.
 int64_t countSteps(const std::vector<Step> &steps);

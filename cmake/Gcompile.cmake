@@ -79,6 +79,9 @@ function(gcompile_use_mlir_pch name)
     target_compile_options(gcompile_mlir_pch PRIVATE ${GCOMPILE_WARNINGS})
     target_precompile_headers(gcompile_mlir_pch PRIVATE "${PROJECT_SOURCE_DIR}/cmake/MlirPch.h")
   endif()
+  # A program's -fPIE would not fit the header, which is compiled with -fPIC.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIC)
   target_precompile_headers(${name} REUSE_FROM gcompile_mlir_pch)
 endfunction()
 

@@ -98,3 +98,17 @@ function(gcompile_test name)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "unit;${ARG_LABELS}" TIMEOUT 300)
 endfunction()
+
+find_program(GCOMPILE_LIT NAMES lit lit.py PATHS /usr/lib/llvm-19/build/utils/lit)
+# gcompile_lit_suite(NAME): the .mlir files of this folder, run by lit with gcompile-opt.
+function(gcompile_lit_suite name)
+  if(NOT GCOMPILE_LIT)
+    message(STATUS "lit is not installed (Debian: llvm-19-tools): ${name} is not tested")
+    return()
+  endif()
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  add_test(NAME ${name} COMMAND "${Python3_EXECUTABLE}" "${GCOMPILE_LIT}" -sv "${CMAKE_CURRENT_SOURCE_DIR}"
+           --param "exec_root=${CMAKE_CURRENT_BINARY_DIR}"
+           --param "tools=$<TARGET_FILE_DIR:gcompile-opt>:${LLVM_TOOLS_BINARY_DIR}")
+  set_tests_properties(${name} PROPERTIES LABELS "lit" TIMEOUT 300)
+endfunction()

@@ -1,0 +1,14 @@
+//===- Passes.h - every pass of gcompile ----------------------------------===//
+#pragma once
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace gcompile {
+
+#define GEN_PASS_DECL
+#include "gcompile/passes/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "gcompile/passes/Passes.h.inc"
+
+} // namespace gcompile

@@ -150,20 +150,23 @@ Status checkBounds(DType dtype, std::span<const int64_t> sizes,
   if (storageOffset < 0)
     return fail("negative storage offset");
   int64_t last = storageOffset;
-  bool empty = false;
+  int64_t numBytes = byteWidth(dtype);
+  bool isEmpty = false;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] < 0 || strides[i] < 0)
       return fail("negative size or stride");
-    empty |= sizes[i] == 0;
+    isEmpty |= sizes[i] == 0;
+    // Zeros count as one, so that no order of the factors can overflow.
+    if (__builtin_mul_overflow(numBytes, std::max<int64_t>(sizes[i], 1),
+                               &numBytes))
+      return fail("sizes and strides overflow 64 bits");
   }
-  if (empty)
+  if (isEmpty)
     return {};
-  int64_t count = 1;
   for (size_t i = 0; i < sizes.size(); ++i) {
     int64_t extent = 0;
     if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &extent) ||
-        __builtin_add_overflow(last, extent, &last) ||
-        __builtin_mul_overflow(count, sizes[i], &count))
+        __builtin_add_overflow(last, extent, &last))
       return fail("sizes and strides overflow 64 bits");
   }
   int64_t needed = 0;

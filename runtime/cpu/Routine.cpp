@@ -1,0 +1,136 @@
+#include "gcompile/cpu/Routine.h"
+
+#include "RoutineSupport.h"
+#include "gcompile/cpu/StridedCopy.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace gcompile::cpu {
+
+Result<std::unique_ptr<Routine>> bindRoutine(const plan::LibraryCall &call) {
+  using Bind = std::unique_ptr<Routine> (*)(const plan::LibraryCall &);
+  static constexpr std::pair<std::string_view, Bind> routines[] = {
+      {"copy", bindCopy},
+  };
+  using ResultT = Result<std::unique_ptr<Routine>>;
+  return catchErrors<ResultT>([&]() -> ResultT {
+    for (const auto &[name, bind] : routines)
+      if (name == call.op)
+        return bind(call);
+    throwError(ErrorCode::Internal,
+               fmt::format("the CPU has no library routine '{}'", call.op));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// What the routines have in common
+//===----------------------------------------------------------------------===//
+
+void failCall(const plan::LibraryCall &call, std::string_view problem) {
+  throwError(ErrorCode::Internal,
+             fmt::format("library call '{}': {}", call.op, problem));
+}
+
+void failDType(const plan::LibraryCall &call, DType dtype) {
+  throwError(ErrorCode::Unsupported,
+             fmt::format("'{}' of {} is not supported on the CPU", call.op,
+                         name(dtype)));
+}
+
+void expectOperands(const plan::LibraryCall &call, size_t minInputs,
+                    size_t maxInputs, size_t minOutputs, size_t maxOutputs) {
+  if (call.inputs.size() < minInputs || call.inputs.size() > maxInputs ||
+      call.outputs.size() < minOutputs || call.outputs.size() > maxOutputs)
+    failCall(call, fmt::format("{} inputs and {} outputs", call.inputs.size(),
+                               call.outputs.size()));
+}
+
+namespace {
+
+/// The attribute as a T, where `isOne` says that the JSON is one.
+template <typename T>
+T attribute(const plan::LibraryCall &call, const char *name,
+            bool (nlohmann::json::*isOne)() const noexcept) {
+  auto it = call.attributes.is_object() ? call.attributes.find(name)
+                                        : call.attributes.end();
+  if (it == call.attributes.end())
+    failCall(call, fmt::format("attribute '{}' is missing", name));
+  if (!((*it).*isOne)())
+    failCall(call, fmt::format("attribute '{}' is {}", name, it->dump()));
+  return it->get<T>();
+}
+
+} // namespace
+
+int64_t integerAttribute(const plan::LibraryCall &call, const char *name) {
+  return attribute<int64_t>(call, name, &nlohmann::json::is_number_integer);
+}
+
+bool boolAttribute(const plan::LibraryCall &call, const char *name) {
+  return attribute<bool>(call, name, &nlohmann::json::is_boolean);
+}
+
+double numberAttribute(const plan::LibraryCall &call, const char *name) {
+  return attribute<double>(call, name, &nlohmann::json::is_number);
+}
+
+std::string stringAttribute(const plan::LibraryCall &call, const char *name) {
+  return attribute<std::string>(call, name, &nlohmann::json::is_string);
+}
+
+std::vector<int64_t> integersAttribute(const plan::LibraryCall &call,
+                                       const char *name, size_t count) {
+  auto values =
+      attribute<std::vector<int64_t>>(call, name, &nlohmann::json::is_array);
+  if (values.size() != count)
+    failCall(call, fmt::format("attribute '{}' has {} entries instead of {}",
+                               name, values.size(), count));
+  return values;
+}
+
+int64_t numElements(const plan::TensorRef &ref) {
+  int64_t count = 1;
+  for (int64_t size : ref.sizes)
+    count *= size;
+  return count;
+}
+
+//===----------------------------------------------------------------------===//
+// Copy
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class CopyRoutine : public Routine {
+public:
+  explicit CopyRoutine(const plan::LibraryCall &call)
+      : source(call.inputs[0]), target(call.outputs[0]),
+        copy(byteWidth(source.dtype), source.sizes, source.strides,
+             target.strides) {}
+
+  void run(const RoutineContext &context) const override {
+    copy.run(addressOf(source, context.buffers),
+             addressOf(target, context.buffers), context.pool);
+  }
+
+private:
+  const plan::TensorRef source, target;
+  const StridedCopy copy;
+};
+
+} // namespace
+
+std::unique_ptr<Routine> bindCopy(const plan::LibraryCall &call) {
+  expectOperands(call, 1, 1, 1, 1);
+  const plan::TensorRef &source = call.inputs[0], &target = call.outputs[0];
+  if (byteWidth(source.dtype) != byteWidth(target.dtype) ||
+      source.sizes != target.sizes)
+    failCall(call,
+             fmt::format("from {}[{}] to {}[{}]", name(source.dtype),
+                         fmt::join(source.sizes, ", "), name(target.dtype),
+                         fmt::join(target.sizes, ", ")));
+  return std::make_unique<CopyRoutine>(call);
+}
+
+} // namespace gcompile::cpu

@@ -1,0 +1,615 @@
+//===- LoopEmitter.cpp - loop nests as functions --------------------------===//
+// The innermost parallel loop (the lanes) runs over neighbours in memory where
+// the kernel lets it. Two shapes of code:
+//   lanes outside:  for row, for lane { for each stage { reduction loops } }
+//   lanes inside:   for row, for tile of lanes { for each stage {
+//                     reduction loops { for lane in tile } } }
+// The second keeps one accumulator a lane in scratch memory. It is for
+// reductions over an outer dimension in memory: both read rows, not columns.
+// LLVM vectorises the innermost loop of either.
+#include "LoopEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace gcompile::cpu {
+namespace {
+
+constexpr int64_t kMaxKeptBytes = 512 * 1024; // half of a usual L2 cache
+constexpr int64_t kMaxLaneTile = 512, kMinLaneTile = 32;
+
+bool isReduction(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  return generic && generic.getNumReductionLoops() > 0;
+}
+
+int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t total = 1;
+  for (int64_t size : sizes)
+    total *= size;
+  return total;
+}
+
+class LoopEmitter : public Evaluator {
+public:
+  LoopEmitter(const LoopFunction &function, OpBuilder &builder)
+      : Evaluator(builder, function.nest->sizes), function(function),
+        kernel(*function.kernel), nest(*function.nest), facts(*function.facts),
+        hasLanes(nest.numParallel > 0), lane(nest.numParallel - 1) {}
+
+  FailureOr<EmittedFunction> emit();
+
+private:
+  /// Scratch memory of a thread: a pointer argument of the body function.
+  struct Row {
+    Value pointer;
+    Type type;
+  };
+  /// Result of a reduction: a scalar, or one for each lane of the tile.
+  struct Reduced {
+    Value scalar;
+    Row row;
+  };
+
+  // Evaluator's surroundings.
+  Value pointerOf(Value tensor) override { return pointers.lookup(tensor); }
+  Value readReduction(OpResult result) override;
+  Value recall(const Element &element) override;
+  void onComputed(const Element &element, Value value) override;
+
+  void chooseShape();
+  Row addRow(Type type, int64_t numElements);
+  void addWrapper(ModuleOp module, func::FuncOp body);
+  void emitFor(Value begin, Value end, unsigned dim, function_ref<void()> body);
+  SmallVector<Value>
+  emitLoopNest(unsigned firstDim, ValueRange initial,
+               function_ref<SmallVector<Value>(ValueRange)> body);
+  void bindOuter(Value flat, unsigned numDims);
+
+  void emitRows();
+  void emitStages();
+  void emitStageLanesOutside(unsigned stage);
+  void emitStageLanesInside(unsigned stage);
+  void emitOuterRoots(unsigned stage);
+  SmallVector<Value> initialValues(const LoopNest::Root &root);
+  SmallVector<Value> combine(const LoopNest::Root &root, ValueRange values);
+  void emitScatter(tg::ScatterOp op, AffineMap at);
+  Value emitCombine(tg::ScatterOp op, Value current, Value update);
+  /// Evaluates pointwise roots, then stores: a later root may read what an
+  /// earlier one overwrites in place.
+  void emitPointwise(ArrayRef<const LoopNest::Root *> roots);
+  void storeResult(const LoopNest::Root &root, OpResult result, Value value);
+  SmallVector<const LoopNest::Root *> rootsOf(unsigned stage, bool isInner,
+                                              bool reductions) const;
+  Value lanePosition();
+  Value keptPosition();
+
+  const LoopFunction &function;
+  const LoopKernel &kernel;
+  const LoopNest &nest;
+  const LoopFacts &facts;
+  bool hasLanes;
+  unsigned lane; ///< the dimension of the lanes, where there are some
+  bool lanesInside = false;
+  int64_t laneTile = 1;
+  bool keepsElements = false;
+
+  func::FuncOp bodyFunction;
+  llvm::DenseMap<Value, Value> pointers;
+  llvm::DenseMap<Value, Reduced> reduced;
+  llvm::DenseMap<Element, Row> keptRows;
+  SmallVector<int64_t> rowOffsets; ///< of scratch rows, in bytes
+  int64_t scratchBytes = 0;
+  unsigned phase = 0;
+  Value tileBegin, tileEnd;
+};
+
+//===----------------------------------------------------------------------===//
+// Shape of the code
+//===----------------------------------------------------------------------===//
+
+void LoopEmitter::chooseShape() {
+  ArrayRef<int64_t> reduction = nest.reduction();
+  int64_t points = product(reduction);
+  int64_t bytes = 0; // kept a lane
+  for (auto &[element, keptPhase] : facts.kept)
+    bytes += points * std::max<int64_t>(
+                          8, cast<RankedTensorType>(element.first.getType())
+                                     .getElementTypeBitWidth() /
+                                 8);
+  if (hasLanes && !reduction.empty()) {
+    int64_t alongLanes = 0, alongReduction = 0;
+    auto count = [&](ArrayRef<Access> accesses) {
+      for (const Access &access : accesses) {
+        if (access.phase % 2 != 0)
+          continue;
+        auto form = getStridedForm(access.position, dims.size());
+        if (!form)
+          continue;
+        alongLanes += form->strides[lane] == 1;
+        alongReduction += form->strides[numLoops - 1] == 1;
+      }
+    };
+    count(facts.loads);
+    count(facts.stores);
+    // Short reductions are unrolled, and then the lanes outside vectorised.
+    bool isScatter = isa<tg::ScatterOp>(nest.roots.front().op);
+    bool isShort = points <= 16 && facts.kept.empty();
+    lanesInside = isScatter || (alongLanes > alongReduction && !isShort);
+  }
+  laneTile = lanesInside ? std::min(nest.sizes[lane], kMaxLaneTile) : 1;
+  while (laneTile > kMinLaneTile && laneTile * bytes > kMaxKeptBytes)
+    laneTile /= 2;
+  keepsElements = laneTile * bytes <= kMaxKeptBytes;
+}
+
+LoopEmitter::Row LoopEmitter::addRow(Type type, int64_t numElements) {
+  Type stored = memoryType(type);
+  unsigned position = bodyFunction.getNumArguments();
+  auto attributes = DictionaryAttr::get(
+      context, builder.getNamedAttr(LLVM::LLVMDialect::getNoAliasAttrName(),
+                                    builder.getUnitAttr()));
+  bodyFunction.insertArgument(position, LLVM::LLVMPointerType::get(context),
+                              attributes, loc);
+  rowOffsets.push_back(scratchBytes);
+  int64_t numBytes = numElements * ((stored.getIntOrFloatBitWidth() + 7) / 8);
+  scratchBytes += (numBytes + 63) / 64 * 64;
+  return {bodyFunction.getArgument(position), type};
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+FailureOr<EmittedFunction> LoopEmitter::emit() {
+  chooseShape();
+  EmittedFunction emitted;
+  emitted.module = ModuleOp::create(loc);
+  builder.setInsertionPointToStart(emitted.module->getBody());
+
+  unsigned numBuffers = 0;
+  for (unsigned position : function.inputArguments)
+    numBuffers = std::max(numBuffers, position + 1);
+  for (unsigned position : function.outputArguments)
+    numBuffers = std::max(numBuffers, position + 1);
+  Type pointer = LLVM::LLVMPointerType::get(context);
+  SmallVector<Type> types(numBuffers, pointer);
+  types.append(2, builder.getIndexType());
+  bodyFunction = builder.create<func::FuncOp>(
+      loc, function.symbol + "_loops", builder.getFunctionType(types, {}));
+  bodyFunction->setAttr(
+      "llvm.linkage", LLVM::LinkageAttr::get(context, LLVM::Linkage::Internal));
+  // Inlined, the arguments would lose `noalias`.
+  bodyFunction->setAttr("passthrough",
+                        builder.getStrArrayAttr({"noinline", "nounwind"}));
+  for (unsigned i = 0; i < numBuffers; ++i)
+    bodyFunction.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                            builder.getUnitAttr());
+  builder.setInsertionPointToStart(bodyFunction.addEntryBlock());
+  for (auto [input, position] :
+       llvm::zip_equal(kernel.inputs, function.inputArguments))
+    pointers[input] = bodyFunction.getArgument(position);
+
+  emitRows();
+  builder.create<func::ReturnOp>(loc);
+  addWrapper(*emitted.module, bodyFunction);
+  emitted.scratchBytes = scratchBytes;
+  if (hasFailed)
+    return failure();
+  return emitted;
+}
+
+/// symbol(buffers, begin, end, scratch) takes the pointers out of `buffers`.
+void LoopEmitter::addWrapper(ModuleOp module, func::FuncOp body) {
+  builder.setInsertionPointToEnd(module.getBody());
+  Type pointer = LLVM::LLVMPointerType::get(context),
+       i64 = builder.getI64Type();
+  auto wrapper = builder.create<func::FuncOp>(
+      loc, function.symbol,
+      builder.getFunctionType({pointer, i64, i64, pointer}, {}));
+  wrapper->setAttr("passthrough", builder.getStrArrayAttr({"nounwind"}));
+  Block &block = *wrapper.addEntryBlock();
+  builder.setInsertionPointToStart(&block);
+  unsigned numBuffers = body.getNumArguments() - 2 - rowOffsets.size();
+  SmallVector<Value> arguments;
+  for (unsigned i = 0; i < numBuffers; ++i) {
+    Value address = builder.create<LLVM::GEPOp>(
+        loc, pointer, pointer, block.getArgument(0),
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    arguments.push_back(builder.create<LLVM::LoadOp>(loc, pointer, address));
+  }
+  for (unsigned i : {1, 2})
+    arguments.push_back(builder.create<arith::IndexCastOp>(
+        loc, builder.getIndexType(), block.getArgument(i)));
+  for (int64_t offset : rowOffsets)
+    arguments.push_back(builder.create<LLVM::GEPOp>(
+        loc, pointer, builder.getI8Type(), block.getArgument(3),
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)}));
+  builder.create<func::CallOp>(loc, body, arguments);
+  builder.create<func::ReturnOp>(loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void LoopEmitter::emitFor(Value begin, Value end, unsigned dim,
+                          function_ref<void()> body) {
+  auto loop = builder.create<scf::ForOp>(loc, begin, end, constantIndex(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Scope scope(*this);
+  dims[dim] = loop.getInductionVar();
+  body();
+}
+
+/// Loops over the dimensions from `firstDim` on, carrying values through all.
+SmallVector<Value>
+LoopEmitter::emitLoopNest(unsigned firstDim, ValueRange initial,
+                          function_ref<SmallVector<Value>(ValueRange)> body) {
+  if (firstDim == numLoops)
+    return body(initial);
+  auto loop = builder.create<scf::ForOp>(loc, constantIndex(0),
+                                         constantIndex(nest.sizes[firstDim]),
+                                         constantIndex(1), initial);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Scope scope(*this);
+  dims[firstDim] = loop.getInductionVar();
+  SmallVector<Value> results =
+      emitLoopNest(firstDim + 1, loop.getRegionIterArgs(), body);
+  if (!initial.empty()) // otherwise the builder has made the terminator
+    builder.create<scf::YieldOp>(loc, results);
+  return loop.getResults();
+}
+
+/// The indices of the first `numDims` loops at position `flat` of their
+/// product.
+void LoopEmitter::bindOuter(Value flat, unsigned numDims) {
+  for (unsigned dim = numDims; dim-- > 0;) {
+    if (dim == 0) {
+      dims[0] = flat;
+      break;
+    }
+    Value size = constantIndex(nest.sizes[dim]);
+    dims[dim] = builder.create<arith::RemUIOp>(loc, flat, size);
+    flat = builder.create<arith::DivUIOp>(loc, flat, size);
+  }
+}
+
+void LoopEmitter::emitRows() {
+  unsigned numBuffers = bodyFunction.getNumArguments() - 2;
+  Value begin = bodyFunction.getArgument(numBuffers);
+  Value end = bodyFunction.getArgument(numBuffers + 1);
+  auto emitLanes = [&](Value from, Value to) {
+    if (!lanesInside) {
+      emitFor(from, to, lane, [&] { emitStages(); });
+      return;
+    }
+    auto tiles =
+        builder.create<scf::ForOp>(loc, from, to, constantIndex(laneTile));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(tiles.getBody());
+    Scope scope(*this);
+    tileBegin = tiles.getInductionVar();
+    Value full =
+        builder.create<arith::AddIOp>(loc, tileBegin, constantIndex(laneTile));
+    tileEnd = builder.create<arith::MinSIOp>(loc, full, to);
+    emitStages();
+  };
+  // Without parallel loops there is one iteration, which is [0, 1).
+  if (!hasLanes) {
+    auto once = builder.create<scf::ForOp>(loc, begin, end, constantIndex(1));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(once.getBody());
+    Scope scope(*this);
+    emitStages();
+    return;
+  }
+  if (nest.numParallel == 1)
+    return emitLanes(begin, end);
+  Value numLanes = constantIndex(nest.sizes[lane]);
+  Value firstRow = builder.create<arith::DivUIOp>(loc, begin, numLanes);
+  Value roundedUp = builder.create<arith::AddIOp>(
+      loc, end, constantIndex(nest.sizes[lane] - 1));
+  Value lastRow = builder.create<arith::DivUIOp>(loc, roundedUp, numLanes);
+  auto rows =
+      builder.create<scf::ForOp>(loc, firstRow, lastRow, constantIndex(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(rows.getBody());
+  Scope scope(*this);
+  Value row = rows.getInductionVar();
+  bindOuter(row, lane);
+  Value start = builder.create<arith::MulIOp>(loc, row, numLanes);
+  Value from = builder.create<arith::MaxSIOp>(
+      loc, builder.create<arith::SubIOp>(loc, begin, start), constantIndex(0));
+  Value to = builder.create<arith::MinSIOp>(
+      loc, builder.create<arith::SubIOp>(loc, end, start), numLanes);
+  emitLanes(from, to);
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+SmallVector<const LoopNest::Root *>
+LoopEmitter::rootsOf(unsigned stage, bool isInner, bool reductions) const {
+  SmallVector<const LoopNest::Root *> found;
+  for (const LoopNest::Root &root : nest.roots)
+    if (root.stage == stage && root.isInner == isInner &&
+        isReduction(root.op) == reductions)
+      found.push_back(&root);
+  return found;
+}
+
+void LoopEmitter::emitStages() {
+  unsigned numStages = nest.numPhases() / 2;
+  for (unsigned stage = 0; stage < numStages; ++stage) {
+    phase = LoopNest::phaseOf(stage, /*isInner=*/true);
+    if (lanesInside)
+      emitStageLanesInside(stage);
+    else
+      emitStageLanesOutside(stage);
+  }
+  reduced.clear();
+}
+
+SmallVector<Value> LoopEmitter::initialValues(const LoopNest::Root &root) {
+  auto generic = cast<linalg::GenericOp>(root.op);
+  SmallVector<Value> values;
+  for (OpResult result : generic->getResults())
+    values.push_back(evaluate(generic.getDpsInits()[result.getResultNumber()],
+                              simplify(LoopNest::resultIndex(root, result))));
+  return values;
+}
+
+SmallVector<Value> LoopEmitter::combine(const LoopNest::Root &root,
+                                        ValueRange values) {
+  return emitGeneric(cast<linalg::GenericOp>(root.op),
+                     simplify(root.loopMap).getResults(), values);
+}
+
+void LoopEmitter::storeResult(const LoopNest::Root &root, OpResult result,
+                              Value value) {
+  AffineExpr position =
+      simplify(linearize(simplify(LoopNest::resultIndex(root, result)),
+                         cast<RankedTensorType>(result.getType()).getShape()));
+  for (auto [output, argument] :
+       llvm::zip_equal(kernel.outputs, function.outputArguments))
+    if (output == result)
+      store(value, bodyFunction.getArgument(argument), emitIndex(position));
+}
+
+void LoopEmitter::emitPointwise(ArrayRef<const LoopNest::Root *> roots) {
+  SmallVector<std::pair<const LoopNest::Root *, SmallVector<Value>>> values;
+  for (const LoopNest::Root *root : roots) {
+    if (isa<tg::ScatterOp>(root->op))
+      continue;
+    auto &entry = values.emplace_back(root, SmallVector<Value>());
+    for (OpResult result : root->op->getResults())
+      entry.second.push_back(
+          evaluate(result, simplify(LoopNest::resultIndex(*root, result))));
+  }
+  for (auto &[root, results] : values)
+    for (auto [result, value] :
+         llvm::zip_equal(root->op->getResults(), results))
+      storeResult(*root, result, value);
+  for (const LoopNest::Root *root : roots)
+    if (auto scatter = dyn_cast<tg::ScatterOp>(root->op))
+      emitScatter(scatter, simplify(root->loopMap));
+}
+
+void LoopEmitter::emitOuterRoots(unsigned stage) {
+  phase = LoopNest::phaseOf(stage, /*isInner=*/false);
+  emitPointwise(rootsOf(stage, /*isInner=*/false, /*reductions=*/false));
+  for (const LoopNest::Root *root :
+       rootsOf(stage, /*isInner=*/true, /*reductions=*/true))
+    for (OpResult result : root->op->getResults())
+      if (llvm::is_contained(kernel.outputs, result))
+        storeResult(*root, result, readReduction(result));
+}
+
+void LoopEmitter::emitStageLanesOutside(unsigned stage) {
+  auto reductions = rootsOf(stage, /*isInner=*/true, /*reductions=*/true);
+  auto pointwise = rootsOf(stage, /*isInner=*/true, /*reductions=*/false);
+  SmallVector<Value> initial;
+  for (const LoopNest::Root *root : reductions)
+    initial.append(initialValues(*root));
+  if (!reductions.empty() || !pointwise.empty())
+    initial = emitLoopNest(nest.numParallel, initial, [&](ValueRange carried) {
+      SmallVector<Value> next;
+      for (const LoopNest::Root *root : reductions) {
+        unsigned count = root->op->getNumResults();
+        next.append(combine(*root, carried.take_front(count)));
+        carried = carried.drop_front(count);
+      }
+      emitPointwise(pointwise);
+      return next;
+    });
+  ArrayRef<Value> results = initial;
+  for (const LoopNest::Root *root : reductions)
+    for (OpResult result : root->op->getResults()) {
+      reduced[result].scalar = results.front();
+      results = results.drop_front();
+    }
+  emitOuterRoots(stage);
+}
+
+void LoopEmitter::emitStageLanesInside(unsigned stage) {
+  auto reductions = rootsOf(stage, /*isInner=*/true, /*reductions=*/true);
+  auto pointwise = rootsOf(stage, /*isInner=*/true, /*reductions=*/false);
+  auto forLanes = [&](function_ref<void()> body) {
+    emitFor(tileBegin, tileEnd, lane, body);
+  };
+  for (const LoopNest::Root *root : reductions)
+    for (OpResult result : root->op->getResults())
+      reduced[result].row = addRow(
+          cast<RankedTensorType>(result.getType()).getElementType(), laneTile);
+  if (!reductions.empty())
+    forLanes([&] {
+      for (const LoopNest::Root *root : reductions)
+        for (auto [result, value] :
+             llvm::zip_equal(root->op->getResults(), initialValues(*root)))
+          store(value, reduced[result].row.pointer, lanePosition());
+    });
+  if (!reductions.empty() || !pointwise.empty())
+    emitLoopNest(nest.numParallel, {}, [&](ValueRange) -> SmallVector<Value> {
+      forLanes([&] {
+        for (const LoopNest::Root *root : reductions) {
+          SmallVector<Value> values;
+          for (OpResult result : root->op->getResults())
+            values.push_back(readReduction(result));
+          for (auto [result, value] :
+               llvm::zip_equal(root->op->getResults(), combine(*root, values)))
+            store(value, reduced[result].row.pointer, lanePosition());
+        }
+        emitPointwise(pointwise);
+      });
+      return {};
+    });
+  forLanes([&] { emitOuterRoots(stage); });
+}
+
+Value LoopEmitter::lanePosition() {
+  return builder.create<arith::SubIOp>(loc, dims[lane], tileBegin);
+}
+
+Value LoopEmitter::readReduction(OpResult result) {
+  Reduced value = reduced.lookup(result);
+  if (value.scalar)
+    return value.scalar;
+  return load(value.row.pointer, lanePosition(), value.row.type);
+}
+
+//===----------------------------------------------------------------------===//
+// Kept elements
+//===----------------------------------------------------------------------===//
+
+/// Place of the current iteration in a row of kept elements.
+Value LoopEmitter::keptPosition() {
+  AffineExpr position = getAffineConstantExpr(0, context);
+  for (unsigned dim = nest.numParallel; dim < numLoops; ++dim)
+    position = position * nest.sizes[dim] + getAffineDimExpr(dim, context);
+  if (!lanesInside)
+    return emitIndex(position);
+  return builder.create<arith::AddIOp>(loc, emitIndex(position * laneTile),
+                                       lanePosition());
+}
+
+Value LoopEmitter::recall(const Element &element) {
+  auto row = keptRows.find(element);
+  if (row == keptRows.end() || phase % 2 != 0 ||
+      facts.kept.lookup(element) == phase)
+    return {};
+  return load(row->second.pointer, keptPosition(), row->second.type);
+}
+
+void LoopEmitter::onComputed(const Element &element, Value value) {
+  auto kept = facts.kept.find(element);
+  if (!keepsElements || kept == facts.kept.end() || kept->second != phase ||
+      branchDepth > 0)
+    return;
+  Row &row = keptRows[element];
+  if (!row.pointer)
+    row = addRow(value.getType(), product(nest.reduction()) * laneTile);
+  store(value, row.pointer, keptPosition());
+}
+
+//===----------------------------------------------------------------------===//
+// Scatter
+//===----------------------------------------------------------------------===//
+
+void LoopEmitter::emitScatter(tg::ScatterOp op, AffineMap at) {
+  unsigned rank = at.getNumResults();
+  SmallVector<Value> yielded =
+      emitBody(op.getBody().front(), at.getResults(),
+               [&](BlockArgument argument) -> Value {
+                 unsigned number = argument.getArgNumber();
+                 if (number < rank)
+                   return emitIndex(at.getResult(number));
+                 auto map = cast<AffineMapAttr>(op.getMaps()[number - rank]);
+                 return evaluate(op.getInputs()[number - rank],
+                                 simplify(map.getValue().compose(at)));
+               });
+  Value isWanted = yielded.pop_back_val();
+  Value update = yielded.pop_back_val();
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(op.getBase().getType()).getShape();
+  Value position = constantIndex(0);
+  Operation *yield = op.getBody().front().getTerminator();
+  for (auto [i, size] : llvm::enumerate(shape)) {
+    Value index = yielded[i];
+    // A loop index needs no check. Unsigned: a negative index is large.
+    auto loop = dyn_cast<BlockArgument>(yield->getOperand(i));
+    if (!loop || op.getDomain()[loop.getArgNumber()] > size) {
+      Value isInside = builder.create<arith::CmpIOp>(
+          loc, arith::CmpIPredicate::ult, index, constantIndex(size));
+      isWanted = builder.create<arith::AndIOp>(loc, isWanted, isInside);
+    }
+    position =
+        builder.create<arith::MulIOp>(loc, position, constantIndex(size));
+    position = builder.create<arith::AddIOp>(loc, position, index);
+  }
+  Value pointer = bodyFunction.getArgument(function.outputArguments.front());
+  auto guarded = builder.create<scf::IfOp>(loc, isWanted);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(guarded.thenBlock());
+  if (op.getKind() != tg::ReduceKind::Set)
+    update = emitCombine(op, load(pointer, position, update.getType()), update);
+  store(update, pointer, position);
+}
+
+Value LoopEmitter::emitCombine(tg::ScatterOp op, Value current, Value update) {
+  Type type = update.getType();
+  bool isFloat = isa<FloatType>(type), isUnsigned = op.getIsUnsigned();
+  // Half precision is combined in float32, as PyTorch does.
+  bool isHalf = isFloat && type.getIntOrFloatBitWidth() < 32;
+  if (isHalf) {
+    current = builder.create<arith::ExtFOp>(loc, builder.getF32Type(), current);
+    update = builder.create<arith::ExtFOp>(loc, builder.getF32Type(), update);
+  }
+  auto create = [&]() -> Value {
+    switch (op.getKind()) {
+    case tg::ReduceKind::Sum:
+      if (isFloat)
+        return builder.create<arith::AddFOp>(loc, current, update);
+      return builder.create<arith::AddIOp>(loc, current, update);
+    case tg::ReduceKind::Prod:
+      if (isFloat)
+        return builder.create<arith::MulFOp>(loc, current, update);
+      return builder.create<arith::MulIOp>(loc, current, update);
+    case tg::ReduceKind::Max:
+      if (isFloat)
+        return builder.create<arith::MaximumFOp>(loc, current, update);
+      if (isUnsigned)
+        return builder.create<arith::MaxUIOp>(loc, current, update);
+      return builder.create<arith::MaxSIOp>(loc, current, update);
+    case tg::ReduceKind::Min:
+      if (isFloat)
+        return builder.create<arith::MinimumFOp>(loc, current, update);
+      if (isUnsigned)
+        return builder.create<arith::MinUIOp>(loc, current, update);
+      return builder.create<arith::MinSIOp>(loc, current, update);
+    default:
+      fail(op, "cannot combine by this kind");
+      return update;
+    }
+  };
+  Value combined = create();
+  if (isHalf)
+    combined = builder.create<arith::TruncFOp>(loc, type, combined);
+  return combined;
+}
+
+} // namespace
+
+FailureOr<EmittedFunction> emitLoops(const LoopFunction &function) {
+  OpBuilder builder(function.kernel->ops.front()->getContext());
+  return LoopEmitter(function, builder).emit();
+}
+
+} // namespace gcompile::cpu

@@ -10,6 +10,7 @@ packages=(
   "g++              the C++20 compiler"
   "cmake            configures the build"
   "ninja-build      runs the build"
+  "pkgconf          finds libraries without CMake files"
   "llvm-19-dev      LLVM: the CPU's code generator and JIT"
   "libmlir-19-dev   MLIR: the compiler's intermediate representation"
   "mlir-19-tools    mlir-tblgen, which generates the dialects' classes"

@@ -209,7 +209,7 @@ def TG_ScatterOp : TG_Op<"scatter", [Pure, IsolatedFromAbove, SingleBlockImplici
           %pi = arith.index_cast %p : i64 to index
           %yes = arith.constant true
           tg.yield %pi, %j, %row, %yes : index, index, f32, i1
-        } : tensor<2x64xf32>, tensor<2xi64>, tensor<8x64xf32>
+        } : (tensor<2x64xf32>, tensor<2xi64>, tensor<8x64xf32>) -> tensor<8x64xf32>
 
     - C1: `maps` has one map for each of `inputs`, over the dimensions of `domain`.
     - C2: region arguments and yield are as above.
@@ -222,7 +222,7 @@ def TG_ScatterOp : TG_Op<"scatter", [Pure, IsolatedFromAbove, SingleBlockImplici
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $inputs `into` $base `domain` $domain `maps` $maps $kind attr-dict-with-keyword $body
-    `:` type($inputs) `,` type($base) `->` type($result)
+    `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }

@@ -12,6 +12,7 @@ Result<std::unique_ptr<Routine>> bindRoutine(const plan::LibraryCall &call) {
   using Bind = std::unique_ptr<Routine> (*)(const plan::LibraryCall &);
   static constexpr std::pair<std::string_view, Bind> routines[] = {
       {"copy", bindCopy},
+      {"matmul", bindMatmul},
   };
   using ResultT = Result<std::unique_ptr<Routine>>;
   return catchErrors<ResultT>([&]() -> ResultT {

@@ -39,6 +39,11 @@ inline std::byte *addressOf(const plan::TensorRef &ref, void *const *buffers) {
          ref.offset * byteWidth(ref.dtype);
 }
 
+/// Rounds the size of a thread's workspace so that threads share no cache line.
+inline int64_t alignToCacheLine(int64_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
 int64_t numElements(const plan::TensorRef &ref);
 
 } // namespace gcompile::cpu

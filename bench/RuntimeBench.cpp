@@ -1,0 +1,85 @@
+//===- RuntimeBench.cpp - speed of library routines -----------------------===//
+// Run with --benchmark_filter=REGEX; "FLOP" counts multiplications and
+// additions a second, "bytes_per_second" what has to be read and written.
+#include "gcompile/base/Tensor.h"
+#include "gcompile/cpu/Routine.h"
+
+#include <benchmark/benchmark.h>
+
+#include <cstring>
+
+using namespace gcompile;
+
+namespace {
+
+plan::TensorRef dense(DType dtype, std::vector<int64_t> sizes) {
+  std::vector<int64_t> strides = contiguousStrides(sizes);
+  return {-1, dtype, std::move(sizes), std::move(strides), 0};
+}
+
+/// Runs a call on tensors of its own until the time is up.
+void measure(benchmark::State &state, plan::LibraryCall call, int numThreads,
+             double flops) {
+  std::vector<Tensor> tensors;
+  std::vector<void *> buffers;
+  int64_t numBytes = 0;
+  for (auto *list : {&call.inputs, &call.outputs})
+    for (plan::TensorRef &ref : *list) {
+      ref.buffer = static_cast<int64_t>(tensors.size());
+      Tensor &tensor =
+          tensors.emplace_back(Tensor::empty(ref.dtype, ref.sizes));
+      // 1.0 in every floating-point type, more or less.
+      std::memset(tensor.mutableData(), 0x3c, tensor.numBytes());
+      buffers.push_back(tensor.mutableData());
+      numBytes += tensor.numBytes();
+    }
+  cpu::ThreadPool pool(numThreads);
+  auto routine = cpu::bindRoutine(call).valueOrThrow();
+  auto workspace = Storage::allocate(
+      static_cast<size_t>(routine->workspaceBytes(numThreads)));
+  for (auto _ : state)
+    routine->run({buffers.data(), pool, workspace->mutableData(), 0});
+  state.SetBytesProcessed(state.iterations() * numBytes);
+  if (flops > 0)
+    state.counters["FLOP"] =
+        benchmark::Counter(flops * static_cast<double>(state.iterations()),
+                           benchmark::Counter::kIsRate);
+}
+
+void matmul(benchmark::State &state, DType dtype, int64_t batch, int64_t m,
+            int64_t n, int64_t k, bool transposed) {
+  plan::TensorRef rhs = dense(dtype, {batch, k, n});
+  if (transposed)
+    rhs.strides = {k * n, 1, k};
+  DType result = byteWidth(dtype) == 2 ? DType::Float32 : dtype;
+  measure(state,
+          {"matmul",
+           {},
+           {dense(dtype, {batch, m, k}), rhs},
+           {dense(result, {batch, m, n})}},
+          static_cast<int>(state.range(0)),
+          2.0 * static_cast<double>(batch * m * n) * static_cast<double>(k));
+}
+
+#define MATMUL(name, ...)                                                      \
+  BENCHMARK_CAPTURE(matmul, name, __VA_ARGS__)                                 \
+      ->ArgName("threads")                                                     \
+      ->Arg(1)                                                                 \
+      ->Arg(2)                                                                 \
+      ->UseRealTime()                                                          \
+      ->Unit(benchmark::kMicrosecond)
+MATMUL(f32_128x3072x768, DType::Float32, 1, 128, 3072, 768, true);
+MATMUL(f32_128x768x3072, DType::Float32, 1, 128, 768, 3072, true);
+MATMUL(f32_12x128x128x64, DType::Float32, 12, 128, 128, 64, true);
+MATMUL(bf16_128x3072x768, DType::BFloat16, 1, 128, 3072, 768, true);
+MATMUL(f32_1x4096x4096, DType::Float32, 1, 1, 4096, 4096, true);
+MATMUL(f32_1x4096x4096_rows, DType::Float32, 1, 1, 4096, 4096, false);
+MATMUL(f32_4x4096x4096, DType::Float32, 1, 4, 4096, 4096, true);
+MATMUL(f32_4x4096x4096_rows, DType::Float32, 1, 4, 4096, 4096, false);
+MATMUL(f32_8x4096x4096, DType::Float32, 1, 8, 4096, 4096, true);
+MATMUL(f32_8x4096x4096_rows, DType::Float32, 1, 8, 4096, 4096, false);
+MATMUL(bf16_1x4096x4096, DType::BFloat16, 1, 1, 4096, 4096, true);
+MATMUL(bf16_1x4096x4096_rows, DType::BFloat16, 1, 1, 4096, 4096, false);
+MATMUL(f64_128x3072x768, DType::Float64, 1, 128, 3072, 768, true);
+
+} // namespace

@@ -1,0 +1,166 @@
+#include "Gemm.h"
+
+#include <cblas.h>
+
+namespace gcompile::cpu {
+namespace {
+
+/// target = lhs * rhs, or += where `accumulate`; all dense enough for BLAS.
+template <typename T>
+void callBlas(const BlasMatrix<T> &lhs, const BlasMatrix<T> &rhs, int64_t m,
+              int64_t n, int64_t k, bool accumulate, T *target,
+              int64_t targetStride) {
+  // Our own threads divide the work: BLAS's would be a second set beside them.
+  static const bool isSingleThreaded = (openblas_set_num_threads(1), true);
+  static_cast<void>(isSingleThreaded);
+  const CBLAS_TRANSPOSE lhsForm = lhs.transposed ? CblasTrans : CblasNoTrans;
+  const CBLAS_TRANSPOSE rhsForm = rhs.transposed ? CblasTrans : CblasNoTrans;
+  const auto rows = static_cast<blasint>(m), columns = static_cast<blasint>(n),
+             depth = static_cast<blasint>(k),
+             lda = static_cast<blasint>(lhs.leadingDimension),
+             ldb = static_cast<blasint>(rhs.leadingDimension),
+             ldc = static_cast<blasint>(targetStride);
+  const T one = 1, beta = accumulate ? T(1) : T(0);
+  if constexpr (std::is_same_v<T, float>)
+    cblas_sgemm(CblasRowMajor, lhsForm, rhsForm, rows, columns, depth, one,
+                lhs.data, lda, rhs.data, ldb, beta, target, ldc);
+  else if constexpr (std::is_same_v<T, double>)
+    cblas_dgemm(CblasRowMajor, lhsForm, rhsForm, rows, columns, depth, one,
+                lhs.data, lda, rhs.data, ldb, beta, target, ldc);
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
+    cblas_cgemm(CblasRowMajor, lhsForm, rhsForm, rows, columns, depth, &one,
+                lhs.data, lda, rhs.data, ldb, &beta, target, ldc);
+  else
+    cblas_zgemm(CblasRowMajor, lhsForm, rhsForm, rows, columns, depth, &one,
+                lhs.data, lda, rhs.data, ldb, &beta, target, ldc);
+}
+
+/// Integers, which BLAS does not do. They wrap.
+void callBlas(const BlasMatrix<int64_t> &lhs, const BlasMatrix<int64_t> &rhs,
+              int64_t m, int64_t n, int64_t k, bool accumulate, int64_t *target,
+              int64_t targetStride) {
+  for (int64_t i = 0; i < m; ++i) {
+    int64_t *sums = target + i * targetStride;
+    if (!accumulate)
+      std::fill(sums, sums + n, 0);
+    for (int64_t l = 0; l < k; ++l) {
+      const auto factor = static_cast<uint64_t>(*lhs.at(i, l));
+      const int64_t step = rhs.transposed ? rhs.leadingDimension : 1;
+      const int64_t *from = rhs.at(l, 0);
+      for (int64_t j = 0; j < n; ++j)
+        sums[j] = static_cast<int64_t>(
+            static_cast<uint64_t>(sums[j]) +
+            factor * static_cast<uint64_t>(from[j * step]));
+    }
+  }
+}
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+} // namespace
+
+template <typename T>
+void StridedMatrix<T>::pack(int64_t row, int64_t numRows, int64_t column,
+                            int64_t numColumns, T *target) const {
+  const std::byte *from =
+      data + (row * rowStride + column * columnStride) * width;
+  // Reads along the smaller stride where the rows are far from dense.
+  if (std::abs(rowStride) >= std::abs(columnStride) || numRows == 1) {
+    for (int64_t i = 0; i < numRows; ++i)
+      load(from + i * rowStride * width, columnStride, numColumns,
+           target + i * numColumns);
+    return;
+  }
+  constexpr int64_t kTile = 32;
+  T tile[kTile * kTile];
+  for (int64_t i0 = 0; i0 < numRows; i0 += kTile) {
+    const int64_t rows = std::min(kTile, numRows - i0);
+    for (int64_t j0 = 0; j0 < numColumns; j0 += kTile) {
+      const int64_t columns = std::min(kTile, numColumns - j0);
+      for (int64_t j = 0; j < columns; ++j)
+        load(from + (i0 * rowStride + (j0 + j) * columnStride) * width,
+             rowStride, rows, tile + j * kTile);
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < columns; ++j)
+          target[(i0 + i) * numColumns + j0 + j] = tile[j * kTile + i];
+    }
+  }
+}
+
+template <typename T>
+void multiplyBlock(const MatrixSource<T> &lhs, const MatrixSource<T> &rhs,
+                   int64_t row, int64_t numRows, int64_t column,
+                   int64_t numColumns, int64_t depth, T *target,
+                   int64_t targetStride, T *workspace) {
+  if (depth == 0)
+    for (int64_t i = 0; i < numRows; ++i)
+      std::fill(target + i * targetStride,
+                target + i * targetStride + numColumns, T(0));
+  const bool isPacked = !lhs.inPlace || !rhs.inPlace;
+  const int64_t step = isPacked ? kBlockDepth : std::max<int64_t>(1, depth);
+  T *packedLhs = workspace;
+  T *packedRhs = workspace + (lhs.inPlace ? 0 : numRows * kBlockDepth);
+  for (int64_t k = 0; k < depth; k += step) {
+    const int64_t numK = std::min(step, depth - k);
+    BlasMatrix<T> a{packedLhs, numK, false};
+    BlasMatrix<T> b{packedRhs, numColumns, false};
+    if (lhs.inPlace)
+      a = {lhs.inPlace->at(row, k), lhs.inPlace->leadingDimension,
+           lhs.inPlace->transposed};
+    else
+      lhs.pack(row, numRows, k, numK, packedLhs);
+    if (rhs.inPlace)
+      b = {rhs.inPlace->at(k, column), rhs.inPlace->leadingDimension,
+           rhs.inPlace->transposed};
+    else
+      rhs.pack(k, numK, column, numColumns, packedRhs);
+    callBlas(a, b, numRows, numColumns, numK, k > 0, target, targetStride);
+  }
+}
+
+Blocking chooseBlocking(int64_t numRows, int64_t numColumns,
+                        int64_t numProducts, bool packLhs, bool packRhs,
+                        int numThreads) {
+  // Smaller pieces than these waste more time in BLAS than a thread gains.
+  constexpr int64_t minRows = 32, minColumns = 64;
+  if (numRows == 0 || numColumns == 0)
+    return {1, 1, 0, 0};
+  int64_t rowBlocks = packLhs ? ceilDiv(numRows, kBlockRows) : 1;
+  int64_t columnBlocks = packRhs ? ceilDiv(numColumns, kBlockColumns) : 1;
+  // Two blocks for each thread, so that an interrupted one holds up less.
+  const int64_t wanted = numThreads == 1 ? 1 : 2 * numThreads;
+  while (numProducts * rowBlocks * columnBlocks < wanted) {
+    const int64_t rows = ceilDiv(numRows, rowBlocks);
+    const int64_t columns = ceilDiv(numColumns, columnBlocks);
+    const bool canSplitRows = rows >= 2 * minRows;
+    const bool canSplitColumns = columns >= 2 * minColumns;
+    if (canSplitColumns && (columns >= rows || !canSplitRows))
+      ++columnBlocks;
+    else if (canSplitRows)
+      ++rowBlocks;
+    else
+      break;
+  }
+  auto roundUp = [](int64_t value) { return ceilDiv(value, 16) * 16; };
+  Blocking blocking;
+  blocking.rows = std::min(numRows, roundUp(ceilDiv(numRows, rowBlocks)));
+  blocking.columns =
+      std::min(numColumns, roundUp(ceilDiv(numColumns, columnBlocks)));
+  blocking.rowBlocks = ceilDiv(numRows, blocking.rows);
+  blocking.columnBlocks = ceilDiv(numColumns, blocking.columns);
+  return blocking;
+}
+
+#define GCOMPILE_INSTANTIATE(T)                                                \
+  template class StridedMatrix<T>;                                             \
+  template void multiplyBlock(const MatrixSource<T> &,                         \
+                              const MatrixSource<T> &, int64_t, int64_t,       \
+                              int64_t, int64_t, int64_t, T *, int64_t, T *);
+GCOMPILE_INSTANTIATE(float)
+GCOMPILE_INSTANTIATE(double)
+GCOMPILE_INSTANTIATE(int64_t)
+GCOMPILE_INSTANTIATE(std::complex<float>)
+GCOMPILE_INSTANTIATE(std::complex<double>)
+#undef GCOMPILE_INSTANTIATE
+
+} // namespace gcompile::cpu

@@ -1,5 +1,6 @@
 //===- Aten.cpp - the aten dialect: text form and verifiers ---------------===//
 #include "gcompile/ir/Aten.h"
+#include "gcompile/ir/OperatorTable.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -16,6 +17,8 @@ using namespace mlir;
 
 namespace gcompile::aten {
 
+void addOperatorTable(AtenDialect *dialect); // OperatorTable.cpp
+
 void AtenDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
@@ -25,6 +28,7 @@ void AtenDialect::initialize() {
 #define GET_OP_LIST
 #include "gcompile/ir/AtenOps.cpp.inc"
       >();
+  addOperatorTable(this);
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,7 +167,7 @@ static bool isPredicate(Type type) {
 LogicalResult CondOp::verify() {
   if (!isPredicate(getPredicate().getType()))
     return emitOpError("predicate must be one i1, but is ")
-           << getPredicate().getType(); // C1
+           << getPredicate().getType();        // C1
   TypeRange operands = getInputs().getTypes(); // C2, C3
   if (failed(verifyRegion(*this, getThenRegion(), "then-region", operands,
                           getResultTypes())))
@@ -192,22 +196,45 @@ LogicalResult WhileLoopOp::verify() {
 }
 
 LogicalResult CallOp::verify() {
+  const OperatorInfo *info = lookupOperator(getContext(), getCallee());
+  if (!info)
+    return emitOpError("calls '") << getCallee() << "', which is unknown"; // C1
+  ArrayRef<SchemaArgument> arguments = info->schema.arguments;
+  if (getArgs().size() != arguments.size())
+    return emitOpError("of '")
+           << getCallee() << "' has " << getArgs().size()
+           << " arguments, expected " << arguments.size(); // C2
   SmallVector<unsigned> indices;
   collectOperands(getArgsAttr(), indices);
   if (indices.size() != getNumOperands() ||
       !llvm::equal(indices, llvm::seq<unsigned>(0, getNumOperands())))
-    return emitOpError("has ") << getNumOperands() << " operands, but args "
-                               << getArgsAttr()
-                               << " does not mention each once, in order"; // C3
+    return emitOpError("has ")
+           << getNumOperands() << " operands, but args " << getArgsAttr()
+           << " does not mention each once, in order"; // C3
+  for (auto [argument, arg] : llvm::zip(arguments, getArgs()))
+    if (!fitsSchema(argument, arg, getOperandTypes()))
+      return emitOpError("argument '")
+             << argument.name << "' must be " << describe(argument)
+             << ", but is " << arg; // C4
   return success();
 }
 
 void CallOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {
-  // Replaced by what the schema says once the operator table is there.
-  effects.emplace_back(MemoryEffects::Read::get());
-  effects.emplace_back(MemoryEffects::Write::get());
+  // An unknown operator might do anything; the verifier refuses it later.
+  const OperatorInfo *info = lookupOperator(getContext(), getCallee());
+  bool writes = !info || info->schema.isInPlace() || getNumResults() == 0;
+  if (writes)
+    effects.emplace_back(MemoryEffects::Write::get());
+  // Until tg-functionalize an operand stands for a storage that changes.
+  if (llvm::any_of(getOperandTypes(),
+                   [](Type type) { return isa<TensorType>(type); }))
+    effects.emplace_back(MemoryEffects::Read::get());
+  // A random result may go unused, but is never the same as another.
+  if (info && isRandom(*this))
+    for (OpResult result : getResults())
+      effects.emplace_back(MemoryEffects::Allocate::get(), result);
 }
 
 } // namespace gcompile::aten

@@ -67,6 +67,7 @@ def Aten_CallOp : Aten_Op<"call", [DeclareOpInterfaceMethods<MemoryEffectsOpInte
     - C1: `callee` is in the operator table.
     - C2: `args` has as many entries as the schema has arguments.
     - C3: each operand occurs exactly once in `args`, in order.
+    - C4: each entry is of the kind that the schema says.
   }];
   let arguments = (ins StrAttr:$callee, Variadic<AnyType>:$inputs, ArrayAttr:$args);
   let results = (outs Variadic<AnyType>:$results);

@@ -1,7 +1,7 @@
 //===- OperatorTable.h - what gcompile knows of each operator -------------===//
 // One entry an overload: its schema, as PyTorch prints it, and how the types of
-// its results follow from the arguments. Passes add lowerings and decompositions
-// in registries of their own, by the same name.
+// its results follow from the arguments. Passes add lowerings and
+// decompositions in registries of their own, by the same name.
 #pragma once
 #include "gcompile/ir/Aten.h"
 
@@ -13,20 +13,32 @@ namespace gcompile::aten {
 
 /// Kind of a schema argument, list and optional apart.
 enum class ArgType {
-  Tensor, Int, Float, Bool, Scalar, String, DType, Layout, Device, MemoryFormat,
-  Generator, Any,
+  Tensor,
+  Int,
+  Float,
+  Bool,
+  Scalar,
+  String,
+  DType,
+  Layout,
+  Device,
+  MemoryFormat,
+  Generator,
+  Any,
 };
 
 struct SchemaArgument {
   std::string name;
   ArgType type = ArgType::Any;
   bool isList = false;     ///< T[]
+  unsigned listSize = 0;   ///< T[2]: one number stands for two; 0: any length
   bool isOptional = false; ///< T?, or elements of T?[]
   bool isKeywordOnly = false;
-  bool isAliased = false;  ///< Tensor(a): a result may share its storage
-  bool isWritten = false;  ///< Tensor(a!): the call writes to it
+  bool isAliased = false; ///< Tensor(a): a result may share its storage
+  bool isWritten = false; ///< Tensor(a!): the call writes to it
   bool hasDefault = false;
-  mlir::Attribute defaultValue; ///< as in aten.call's args; null without default
+  mlir::Attribute
+      defaultValue; ///< as in aten.call's args; null without default
 };
 
 struct SchemaReturn {
@@ -46,8 +58,16 @@ struct Schema {
   bool isView() const;    ///< a result shares storage and nothing is written
 };
 
+/// Whether an entry of `args` may stand for the argument; `operandTypes` are
+/// those of the call.
+bool fitsSchema(const SchemaArgument &argument, mlir::Attribute arg,
+                mlir::TypeRange operandTypes);
+/// "an integer", "a list of tensors or None".
+std::string describe(const SchemaArgument &argument);
+
 /// Typed reading of one aten.call by schema argument name. An argument that the
-/// schema does not have, or a literal of the wrong kind, is a bug of the caller.
+/// schema does not have, or a literal of the wrong kind, is a bug of the
+/// caller.
 class Call {
 public:
   explicit Call(CallOp op);
@@ -66,7 +86,6 @@ public:
   std::optional<double> maybeNumber(llvm::StringRef name) const;
   bool flag(llvm::StringRef name) const;
   llvm::StringRef string(llvm::StringRef name) const;
-  /// A list, or a single integer as a list of one.
   llvm::SmallVector<int64_t> integers(llvm::StringRef name) const;
   std::optional<llvm::SmallVector<int64_t>>
   maybeIntegers(llvm::StringRef name) const;
@@ -82,8 +101,9 @@ public:
 
 using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
 
-/// The types of the results for these arguments, or a diagnostic that says which
-/// argument is wrong. Needs static shapes and literal scalars.
+/// The types of the results for these arguments, or a diagnostic that says
+/// which argument is wrong. Needs static shapes and literal sizes. A result
+/// that PyTorch leaves undefined has NoneType.
 using ResultRule =
     mlir::FailureOr<llvm::SmallVector<mlir::Type>> (*)(const Call &, EmitError);
 
@@ -95,6 +115,17 @@ struct OperatorInfo {
 /// The operator, or null. Thread-safe; entries live as long as `context`.
 const OperatorInfo *lookupOperator(mlir::MLIRContext *context,
                                    llvm::StringRef callee);
+
+/// Whether the operator has a result rule and the call what it needs.
+bool canInferTypes(CallOp op);
+/// The types that the result rule gives; only where canInferTypes().
+mlir::FailureOr<llvm::SmallVector<mlir::Type>> inferResultTypes(CallOp op,
+                                                                EmitError);
+
+/// Whether the results differ from run to run: the operator draws random
+/// numbers, and not with a probability of zero or in inference.
+bool isRandom(CallOp op);
+
 /// All names, sorted.
 std::vector<std::string> supportedOperators(mlir::MLIRContext *context);
 

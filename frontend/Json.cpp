@@ -347,12 +347,14 @@ std::string Json::path() const {
   return fmt::format("{}[{}]", prefix, position);
 }
 
+std::string Json::where() const {
+  std::string inside = path();
+  return inside.empty() ? document->documentName
+                        : fmt::format("{}: {}", document->documentName, inside);
+}
+
 void Json::fail(std::string what, std::string help) const {
-  std::string where = path();
-  throwError(ErrorCode::InvalidArgument,
-             where.empty() ? fmt::format("{}: {}", document->documentName, what)
-                           : fmt::format("{}: {}: {}", document->documentName,
-                                         where, what),
+  throwError(ErrorCode::InvalidArgument, fmt::format("{}: {}", where(), what),
              std::move(help));
 }
 

@@ -70,8 +70,10 @@ public:
   /// Number of elements or members.
   size_t count() const;
 
-  /// "graph.nodes[3].inputs[0]".
+  /// "graph.nodes[3].inputs[0]"; empty for the root.
   std::string path() const;
+  /// "NAME: PATH", for messages.
+  std::string where() const;
   /// Throws an InvalidArgument: "NAME: PATH: what".
   [[noreturn]] void fail(std::string what, std::string help = {}) const;
 

@@ -1,5 +1,6 @@
 #include "Pickle.h"
 #include "Detect.h"
+#include "MappedTensor.h"
 
 #include <algorithm>
 #include <bit>
@@ -15,10 +16,6 @@ using Kind = PickleValue::Kind;
 constexpr size_t kMaxBytes = size_t{1} << 26;
 constexpr size_t kMaxValues = size_t{1} << 22;
 constexpr int kMaxProtocol = 5;
-/// PyTorch's own limit.
-constexpr size_t kMaxRank = 64;
-/// An expanded tensor (stride 0) may be this much larger than its storage.
-constexpr int64_t kMaxExpandedBytes = int64_t{1} << 30;
 
 enum Opcode : uint8_t {
   kMark = '(',
@@ -547,8 +544,6 @@ PickleValue *Pickle::Machine::call(Callable callable,
 }
 
 std::vector<int64_t> Pickle::Machine::integers(const PickleValue &value) const {
-  if (value.items.size() > kMaxRank)
-    fail(fmt::format("a tensor of more than {} dimensions", kMaxRank));
   std::vector<int64_t> numbers;
   for (size_t i = 0; i < value.items.size(); ++i)
     numbers.push_back(argument(value, i, Kind::Int).integer);
@@ -593,14 +588,8 @@ PickleValue *Pickle::Machine::rebuildTensor(const PickleValue &arguments,
   tensor->sizes = integers(argument(arguments, 2, Kind::Tuple));
   tensor->strides = integers(argument(arguments, 3, Kind::Tuple));
   tensor->storage = storage.tensor->storage;
-  size_t storageBytes = tensor->storage->numBytes();
-  Status inBounds = checkBounds(*dtype, tensor->sizes, tensor->strides,
-                                tensor->storageOffset, storageBytes);
-  if (!inBounds.ok())
-    fail(fmt::format("a tensor that {}", inBounds.error().message));
-  if (tensor->numBytes() >
-      std::max(kMaxExpandedBytes, static_cast<int64_t>(storageBytes)))
-    fail("an expanded tensor of more than 1 GiB");
+  if (std::string complaint = complainAboutTensor(*tensor); !complaint.empty())
+    fail(fmt::format("a tensor {}", complaint));
   Value value = make(Kind::Tensor);
   value->tensor = std::move(tensor);
   return value;

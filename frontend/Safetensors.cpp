@@ -1,5 +1,6 @@
 #include "Safetensors.h"
 #include "Detect.h"
+#include "MappedTensor.h"
 #include "gcompile/frontend/Readers.h"
 
 #include <algorithm>
@@ -93,20 +94,6 @@ Entry readEntry(Json json) {
   return entry;
 }
 
-/// A storage over `bytes` of `file`; a copy where the file's layout would leave
-/// elements unaligned.
-std::shared_ptr<Storage> storageOver(const std::shared_ptr<MappedFile> &file,
-                                     std::span<const std::byte> bytes,
-                                     DType dtype) {
-  if (reinterpret_cast<uintptr_t>(bytes.data()) %
-          static_cast<size_t>(byteWidth(dtype)) ==
-      0)
-    return Storage::view(bytes, file);
-  auto storage = Storage::allocate(bytes.size());
-  std::memcpy(storage->mutableData(), bytes.data(), bytes.size());
-  return storage;
-}
-
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -170,10 +157,10 @@ WeightStore readSafetensorsStore(const std::string &path,
     tensor.strides = contiguousStrides(entry.sizes);
     tensor.sizes = std::move(entry.sizes);
     tensor.storage =
-        storageOver(file,
-                    data.subspan(static_cast<size_t>(entry.begin),
+        mapStorage({data.subspan(static_cast<size_t>(entry.begin),
                                  static_cast<size_t>(entry.end - entry.begin)),
-                    tensor.dtype);
+                    file},
+                   static_cast<size_t>(byteWidth(tensor.dtype)));
     store.tensors.emplace(std::move(name), std::move(tensor));
   }
   if (static_cast<uint64_t>(expected) != data.size())

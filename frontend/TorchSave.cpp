@@ -1,7 +1,6 @@
 #include "TorchSave.h"
 #include "Detect.h"
 
-#include <cstring>
 #include <fmt/format.h>
 
 namespace gcompile::frontend {
@@ -10,15 +9,6 @@ using Kind = PickleValue::Kind;
 
 bool isTorchSave(const ZipReader &archive) {
   return archive.contains(archive.rootFolder() + "/data.pkl");
-}
-
-std::shared_ptr<Storage> mapStorage(const SharedBytes &record,
-                                    size_t alignment) {
-  if (reinterpret_cast<uintptr_t>(record.bytes.data()) % alignment == 0)
-    return Storage::view(record.bytes, record.owner);
-  auto storage = Storage::allocate(record.bytes.size());
-  std::memcpy(storage->mutableData(), record.bytes.data(), record.bytes.size());
-  return storage;
 }
 
 void checkByteOrder(const ZipReader &archive, const std::string &root) {

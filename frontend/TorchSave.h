@@ -41,11 +41,6 @@ private:
 /// True if the archive's records are those of torch.save.
 bool isTorchSave(const ZipReader &archive);
 
-/// The storage over a record; a copy where the archive's layout leaves elements
-/// of `alignment` bytes unaligned.
-std::shared_ptr<Storage> mapStorage(const SharedBytes &record,
-                                    size_t alignment);
-
 /// Refuses an archive whose raw data has the other byte order.
 void checkByteOrder(const ZipReader &archive, const std::string &root);
 

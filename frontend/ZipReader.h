@@ -3,23 +3,15 @@
 // Opening checks the whole directory: names, duplicates, overlaps, bounds.
 // Throws ErrorException.
 #pragma once
-#include "gcompile/base/Tensor.h"
+#include "MappedTensor.h"
 
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace gcompile::frontend {
-
-/// Bytes, and what keeps them alive.
-struct SharedBytes {
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> owner;
-};
 
 class ZipReader {
 public:

@@ -294,4 +294,33 @@ std::optional<StridedForm> getStridedForm(AffineExpr expr, unsigned numDims) {
   return form;
 }
 
+std::optional<SmallVector<int64_t>> denseStrides(AffineExpr position,
+                                                 ArrayRef<int64_t> sizes,
+                                                 unsigned needed,
+                                                 int64_t total) {
+  auto form = getStridedForm(position, sizes.size());
+  if (!form || form->offset != 0)
+    return std::nullopt;
+  SmallVector<std::pair<int64_t, int64_t>> dims; // stride, size
+  for (auto [i, size] : llvm::enumerate(sizes)) {
+    int64_t &stride = form->strides[i];
+    if (size == 1)
+      stride = 0;
+    else if (i < needed)
+      dims.push_back({stride, size});
+    else if (stride != 0)
+      return std::nullopt;
+  }
+  llvm::sort(dims);
+  int64_t expected = 1;
+  for (auto [stride, size] : dims) {
+    if (stride != expected)
+      return std::nullopt;
+    expected *= size;
+  }
+  if (expected != total)
+    return std::nullopt;
+  return form->strides;
+}
+
 } // namespace gcompile

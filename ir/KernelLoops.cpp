@@ -128,39 +128,6 @@ Generic &KernelLoopsCache::get(linalg::GenericOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// One-to-one maps
-//===----------------------------------------------------------------------===//
-
-/// Where `position` takes each value in [0, total) once as the dimensions in
-/// `needed` run over `sizes`, the stride of each dimension (0 where it has size
-/// 1 or is not needed).
-static std::optional<SmallVector<int64_t>> denseStrides(AffineExpr position,
-                                                        ArrayRef<int64_t> sizes,
-                                                        unsigned needed,
-                                                        int64_t total) {
-  auto form = getStridedForm(position, sizes.size());
-  if (!form || form->offset != 0)
-    return std::nullopt;
-  SmallVector<std::pair<int64_t, int64_t>> dims; // stride, size
-  for (auto [i, stride] : llvm::enumerate(form->strides)) {
-    if (i < needed && sizes[i] != 1)
-      dims.push_back({stride, sizes[i]});
-    else if (stride != 0 && sizes[i] != 1)
-      return std::nullopt;
-  }
-  llvm::sort(dims);
-  int64_t expected = 1;
-  for (auto [stride, size] : dims) {
-    if (stride != expected)
-      return std::nullopt;
-    expected *= size;
-  }
-  if (expected != total)
-    return std::nullopt;
-  return form->strides;
-}
-
-//===----------------------------------------------------------------------===//
 // A group
 //===----------------------------------------------------------------------===//
 
@@ -181,12 +148,7 @@ private:
     bool isInner = false;
     unsigned stage = 0;
     SmallVector<TensorRead> reads; ///< over its own loops, through the group
-  };
-  /// A tensor, and the element of it that an iteration of the kernel's loops
-  /// touches.
-  struct Known {
-    Value tensor;
-    AffineMap map;
+    SmallVector<TensorRead> kernelReads; ///< the same over the kernel's loops
   };
 
   LogicalResult fail(const Twine &reason) {
@@ -228,7 +190,8 @@ private:
   llvm::DenseMap<Operation *, unsigned> rootNumber;
   SmallVector<unsigned> placed; ///< in the order of placing
   SmallVector<int64_t> parallel, loopSizes;
-  SmallVector<Known> known; ///< by placed roots
+  /// Elements that an iteration touches for the sake of placed roots.
+  SmallVector<TensorRead> known;
 };
 
 LogicalResult GroupAnalysis::collectRoots() {
@@ -247,7 +210,7 @@ LogicalResult GroupAnalysis::collectRoots() {
           return llvm::is_contained(outputs, result);
         })) {
       rootNumber[op] = roots.size();
-      roots.push_back({info, {}, false, 0, {}});
+      roots.push_back({info, {}, false, 0, {}, {}});
     }
   if (roots.empty())
     return fail("nothing in the group is read outside");
@@ -367,7 +330,9 @@ void GroupAnalysis::addKnown(Root &root) {
   for (OpResult result : root.info->op->getResults())
     known.push_back({result, resultIndex(root, result)});
   for (const TensorRead &read : root.reads)
-    known.push_back({read.tensor, simplify(read.map.compose(root.loopMap))});
+    root.kernelReads.push_back(
+        {read.tensor, simplify(read.map.compose(root.loopMap))});
+  known.append(root.kernelReads);
 }
 
 LogicalResult GroupAnalysis::place(Root &root) {
@@ -392,7 +357,7 @@ LogicalResult GroupAnalysis::place(Root &root) {
     return map && succeeded(tryMap(root, map, isInner));
   };
   // The index at which placed roots read this one, and this one reads them.
-  for (const Known &use : known)
+  for (const TensorRead &use : known)
     if (use.tensor.getDefiningOp() == info.op && !info.isReduction &&
         coversOnce(use.map, info.sizes, isInner) && accept(use.map))
       return success();
@@ -400,7 +365,7 @@ LogicalResult GroupAnalysis::place(Root &root) {
     for (const TensorRead &read : root.reads) {
       if (rootNumber.contains(read.tensor.getDefiningOp()) != isResult)
         continue;
-      for (const Known &use : known)
+      for (const TensorRead &use : known)
         if (use.tensor == read.tensor &&
             accept(alignReads(root, read.tensor, read.map, use.map, isInner)))
           return success();
@@ -520,8 +485,8 @@ FailureOr<KernelLoops> GroupAnalysis::run() {
   result.parallel = parallel;
   result.reduction.assign(loopSizes.begin() + parallel.size(), loopSizes.end());
   for (Root &root : roots)
-    result.roots.push_back(
-        {root.info->op, root.loopMap, root.isInner, root.stage});
+    result.roots.push_back({root.info->op, root.loopMap, root.isInner,
+                            root.stage, root.kernelReads});
   return result;
 }
 

@@ -41,4 +41,11 @@ struct StridedForm {
 std::optional<StridedForm> getStridedForm(mlir::AffineExpr expr,
                                           unsigned numDims);
 
+/// Where `position` takes each value in [0, total) exactly once as the first
+/// `needed` dimensions run over `sizes`, and depends on no other: the stride of
+/// each dimension, 0 where it has size 1.
+std::optional<llvm::SmallVector<int64_t>>
+denseStrides(mlir::AffineExpr position, llvm::ArrayRef<int64_t> sizes,
+             unsigned needed, int64_t total);
+
 } // namespace gcompile

@@ -10,6 +10,12 @@
 
 namespace gcompile {
 
+/// One tensor that a generic reads, through the views before it.
+struct TensorRead {
+  mlir::Value tensor;  ///< not the result of a view
+  mlir::AffineMap map; ///< index, over the loops of the reader
+};
+
 /// The loop nest of one kernel: parallel loops outside, each iteration
 /// independent, then reduction loops, run once a stage.
 ///
@@ -33,6 +39,10 @@ struct KernelLoops {
     /// iteration.
     bool isInner = false;
     unsigned stage = 0;
+    /// What one iteration reads, over the kernel's loops: by the root itself
+    /// and by the pointwise generics evaluated for it, results of the group
+    /// included.
+    llvm::SmallVector<TensorRead> reads;
   };
   llvm::SmallVector<Root> roots; ///< in program order
 };
@@ -66,12 +76,6 @@ public:
 
 private:
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Generic>> generics;
-};
-
-/// One tensor that a generic reads, through the views before it.
-struct TensorRead {
-  mlir::Value tensor;  ///< not the result of a view
-  mlir::AffineMap map; ///< index, over the loops of the reader
 };
 
 struct KernelLoopsCache::Generic {

@@ -117,27 +117,28 @@ linalg::GenericOp buildSplat(OpBuilder &builder, Location loc, TypedAttr value,
                         });
 }
 
-double bodyCost(linalg::GenericOp op) {
-  double cost = 0;
+std::pair<double, double> bodyWork(linalg::GenericOp op) {
+  double cheap = 0, costly = 0;
   op.getRegion().walk([&](Operation *inner) {
+    if (isa<arith::ConstantOp>(inner))
+      return;
     if (isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
             arith::RemSIOp, arith::RemUIOp, arith::FloorDivSIOp, math::SqrtOp,
             math::RsqrtOp>(inner))
-      cost += 4;
+      costly += 4;
     else if (isa<math::PowFOp>(inner))
-      cost += 32;
+      costly += 32;
     else if (isa<math::AbsFOp, math::CopySignOp, math::FloorOp, math::CeilOp,
                  math::RoundEvenOp, math::TruncOp, math::FmaOp, math::AbsIOp>(
                  inner))
-      cost += 1;
+      cheap += 1;
     else if (isa<math::MathDialect>(inner->getDialect()))
-      cost += 16;
+      costly += 16;
     else if (isa<arith::ArithDialect, tensor::TensorDialect>(
-                 inner->getDialect()) &&
-             !isa<arith::ConstantOp>(inner))
-      cost += 1;
+                 inner->getDialect()))
+      cheap += 1;
   });
-  return cost;
+  return {cheap, costly};
 }
 
 bool isStrided(Value value) {

@@ -46,9 +46,9 @@ mlir::linalg::GenericOp buildSplat(mlir::OpBuilder &builder, mlir::Location loc,
                                    mlir::TypedAttr value,
                                    llvm::ArrayRef<int64_t> shape);
 
-/// Weighted operations of one run of the body: 1 for an add, 4 for a division,
-/// 16 for a transcendental function.
-double bodyCost(mlir::linalg::GenericOp op);
+/// Work of one run of the body, cheap and costly: 1 for an add or a compare,
+/// and apart from those 4 for a division and 16 for a transcendental function.
+std::pair<double, double> bodyWork(mlir::linalg::GenericOp op);
 
 /// True where a library call can read `value` by strides: a plain tensor, or a
 /// view of one whose position is linear in the index.

@@ -44,6 +44,81 @@ def FoldViewsPass : Pass<"tg-fold-views", "mlir::func::FuncOp"> {
   let dependentDialects = TensorProgramDialects;
 }
 
+def MaterializeViewsPass : Pass<"tg-materialize-views", "mlir::func::FuncOp"> {
+  let summary = "copy the views that cannot stay views";
+  let description = [{
+    A structured op reads its operands by strides, and what leaves a function or enters
+    control flow is a whole tensor. Where a view is in the way, a copying `linalg.generic`
+    makes it one; fusion then has the kernel that computes the source write it in that order.
+    Operands with one known scalar in every element are written out likewise. Exact.
+
+        // One stride cannot step through (head, element): 64 apart inside a head, then a jump.
+        %v = tg.view %x (d0, d1) -> (d1 floordiv 64, d0, d1 mod 64) : tensor<12x128x64xf32> -> tensor<128x768xf32>
+        %y = tg.matmul %v, %w : ...
+        // becomes
+        %v = linalg.generic {indexing_maps = [#heads, #id], ...} ins(%x : tensor<12x128x64xf32>) ... { yield }
+        %y = tg.matmul %v, %w : ...
+
+    Not done: strided views before structured ops, small splat constants, which are
+    kept as data. Counters: `copies`, `splats`.
+  }];
+  let dependentDialects = TensorProgramDialects;
+}
+
+def FusePass : Pass<"tg-fuse", "mlir::func::FuncOp"> {
+  let summary = "group operations into kernels";
+  let description = [{
+    Every `linalg.generic` and structured op ends in a `tg.kernel`. First each op takes in its
+    producers, the nearest first: chains of pointwise ops, pointwise ops into reductions,
+    readers of reductions (softmax and norms become one kernel of several stages), and
+    pointwise ops after a matmul, convolution, attention or random op (its epilogue). Then
+    siblings that read the same tensor with the same loops join. Generics that read no
+    tensor (masks from positions, for example) are repeated for each reader.
+
+    A merge is legal if one loop nest runs it (KernelLoops.h), if an epilogue reads the
+    structured op's result element by element, and if no third kernel must run in between.
+    Whether it is wanted is up to the strategy (FusionStrategy.h), which weighs bytes, launches,
+    repeated work and lost parallelism. Values do not change: each element is computed by
+    the same operations.
+
+        %y = tg.matmul %x, %w : ...
+        %z = linalg.generic ... ins(%y, %bias) { addf }
+        // becomes
+        %z = tg.kernel "mm_add"(%x, %w, %bias) reason "mm and add: epilogue, saves 1024 bytes and a launch" {
+          ...
+        }
+
+    The name comes from the user's nodes, the reason lists the merges; a kernel of one
+    op says what spoke against its last candidate. `remarks` reports every refusal.
+
+    Not done: reductions in epilogues, prologues of structured ops other than strided views,
+    kernels that share nothing but their launch. Counters: `fused` (merges), `kernels`,
+    `duplicated`, and `refused-loops`, `-cycle`, `-cost`, `-structured`, `-size`.
+  }];
+  let options = [
+    Option<"strategy", "strategy", "std::string", "\"default\"", "the fusion strategy: default, none, or one of a plug-in">,
+    Option<"remarks", "remarks", "bool", "false", "emit a remark for each merge that is refused">];
+  let dependentDialects = TensorProgramDialects;
+}
+
+def VerifyKernelsPass : Pass<"tg-verify-kernels", "mlir::func::FuncOp"> {
+  let summary = "check what codegen relies on after fusion";
+  let description = [{
+    Changes nothing; fails where the kernel program breaks one of its rules.
+
+    - K1: a body holds only `tg.kernel`, `tg.cond`, `tg.while`, constants in memory and its terminator.
+    - K2: the generics of a kernel run in one loop nest (KernelLoops.h).
+    - K3: the operands of a structured op are operands of the kernel, or strided views of them.
+    - K4: the generics beside a structured op are pointwise.
+    - K5: a kernel yields results of generics and structured ops.
+
+        %y = tg.view %x ...            // error: K1
+        return %y : tensor<4xf32>
+
+    Not done: what the verifiers of the ops check. Counters: none.
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Tools
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,7 @@
 //===- ReadModel.cpp - models and weights in any format -------------------===//
 #include "Detect.h"
 #include "ExportJsonReader.h"
+#include "FxTextReader.h"
 #include "Pt2Archive.h"
 #include "Safetensors.h"
 #include "TorchSave.h"
@@ -56,6 +57,7 @@ Model readAnyModel(const std::string &path, const ReadOptions &options) {
   case Content::LegacyTorchSave:
     fail(path, "a pickle, which holds no program", kExportHelp);
   case Content::Text:
+    return readFxText(asText(file->bytes()), path, options);
   case Content::Unknown:
     break;
   }

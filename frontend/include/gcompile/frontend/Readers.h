@@ -10,7 +10,9 @@
 namespace gcompile::frontend {
 
 struct ReadOptions {
-  /// Which model of a .pt2 archive that holds several; empty: the only one.
+  /// Which model of a .pt2 archive that holds several; empty: the only one. Of
+  /// a log that holds several graphs: part of the title of the wanted one;
+  /// empty: the last that is complete and no backward graph.
   std::string model;
 };
 

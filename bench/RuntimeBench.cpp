@@ -82,4 +82,43 @@ MATMUL(bf16_1x4096x4096, DType::BFloat16, 1, 1, 4096, 4096, true);
 MATMUL(bf16_1x4096x4096_rows, DType::BFloat16, 1, 1, 4096, 4096, false);
 MATMUL(f64_128x3072x768, DType::Float64, 1, 128, 3072, 768, true);
 
+void convolution(benchmark::State &state, DType dtype, int64_t channels,
+                 int64_t outChannels, int64_t size, int64_t window,
+                 int64_t stride, int64_t groups) {
+  const int64_t padding = window / 2;
+  const int64_t out = (size + 2 * padding - window) / stride + 1;
+  measure(state,
+          {"convolution",
+           {{"stride", {stride, stride}},
+            {"padding", {padding, padding, padding, padding}},
+            {"dilation", {1, 1}},
+            {"output_padding", {0, 0}},
+            {"groups", groups},
+            {"transposed", false}},
+           {dense(dtype, {1, channels, size, size}),
+            dense(dtype, {outChannels, channels / groups, window, window})},
+           {dense(dtype, {1, outChannels, out, out})}},
+          static_cast<int>(state.range(0)),
+          2.0 * static_cast<double>(outChannels * out * out) *
+              static_cast<double>(channels / groups * window * window));
+}
+
+#define CONVOLUTION(name, ...)                                                 \
+  BENCHMARK_CAPTURE(convolution, name, __VA_ARGS__)                            \
+      ->ArgName("threads")                                                     \
+      ->Arg(1)                                                                 \
+      ->Arg(2)                                                                 \
+      ->UseRealTime()                                                          \
+      ->Unit(benchmark::kMicrosecond)
+// Layers of ResNet-50 and MobileNet.
+CONVOLUTION(f32_3to64_224_7x7s2, DType::Float32, 3, 64, 224, 7, 2, 1);
+CONVOLUTION(f32_64to64_56_3x3, DType::Float32, 64, 64, 56, 3, 1, 1);
+CONVOLUTION(f32_64to256_56_1x1, DType::Float32, 64, 256, 56, 1, 1, 1);
+CONVOLUTION(f32_256to512_56_1x1s2, DType::Float32, 256, 512, 56, 1, 2, 1);
+CONVOLUTION(f32_256to256_14_3x3, DType::Float32, 256, 256, 14, 3, 1, 1);
+CONVOLUTION(f32_512to512_7_3x3, DType::Float32, 512, 512, 7, 3, 1, 1);
+CONVOLUTION(f32_96_112_depthwise3x3s2, DType::Float32, 96, 96, 112, 3, 2, 96);
+CONVOLUTION(f32_144_56_depthwise3x3, DType::Float32, 144, 144, 56, 3, 1, 144);
+CONVOLUTION(f64_64to64_56_3x3, DType::Float64, 64, 64, 56, 3, 1, 1);
+
 } // namespace

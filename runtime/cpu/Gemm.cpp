@@ -87,6 +87,42 @@ void StridedMatrix<T>::pack(int64_t row, int64_t numRows, int64_t column,
   }
 }
 
+Axis::Axis(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    count *= sizes[d];
+    if (sizes[d] == 1)
+      continue;
+    if (!dims.empty() && dims.back().stride == sizes[d] * strides[d])
+      dims.back() = {dims.back().size * sizes[d], strides[d]};
+    else
+      dims.push_back({sizes[d], strides[d]});
+  }
+  if (dims.empty())
+    dims.push_back({1, 1});
+}
+
+template <typename T>
+void AxisMatrix<T>::pack(int64_t row, int64_t numRows, int64_t column,
+                         int64_t numColumns, T *target) const {
+  if (strided) {
+    strided->pack(row, numRows, column, numColumns, target);
+    return;
+  }
+  rows.forRuns(
+      row, numRows,
+      [&](int64_t i, int64_t rowOffset, int64_t rowCount, int64_t rowStride) {
+        columns.forRuns(
+            column, numColumns,
+            [&](int64_t j, int64_t columnOffset, int64_t columnCount,
+                int64_t columnStride) {
+              for (int64_t r = 0; r < rowCount; ++r)
+                load(data + (rowOffset + r * rowStride + columnOffset) * width,
+                     columnStride, columnCount,
+                     target + (i + r) * numColumns + j);
+            });
+      });
+}
+
 template <typename T>
 void multiplyBlock(const MatrixSource<T> &lhs, const MatrixSource<T> &rhs,
                    int64_t row, int64_t numRows, int64_t column,
@@ -132,9 +168,10 @@ Blocking chooseBlocking(int64_t numRows, int64_t numColumns,
   while (numProducts * rowBlocks * columnBlocks < wanted) {
     const int64_t rows = ceilDiv(numRows, rowBlocks);
     const int64_t columns = ceilDiv(numColumns, columnBlocks);
-    const bool canSplitRows = rows >= 2 * minRows;
+    const bool isShort = numProducts * rowBlocks * columnBlocks < numThreads;
+    const bool canSplitRows = rows >= 2 * minRows && (isShort || !packRhs);
     const bool canSplitColumns = columns >= 2 * minColumns;
-    if (canSplitColumns && (columns >= rows || !canSplitRows))
+    if (canSplitColumns && (columns >= rows || !canSplitRows || packRhs))
       ++columnBlocks;
     else if (canSplitRows)
       ++rowBlocks;
@@ -153,6 +190,7 @@ Blocking chooseBlocking(int64_t numRows, int64_t numColumns,
 
 #define GCOMPILE_INSTANTIATE(T)                                                \
   template class StridedMatrix<T>;                                             \
+  template class AxisMatrix<T>;                                                \
   template void multiplyBlock(const MatrixSource<T> &,                         \
                               const MatrixSource<T> &, int64_t, int64_t,       \
                               int64_t, int64_t, int64_t, T *, int64_t, T *);

@@ -11,6 +11,7 @@ namespace gcompile::cpu {
 Result<std::unique_ptr<Routine>> bindRoutine(const plan::LibraryCall &call) {
   using Bind = std::unique_ptr<Routine> (*)(const plan::LibraryCall &);
   static constexpr std::pair<std::string_view, Bind> routines[] = {
+      {"convolution", bindConvolution},
       {"copy", bindCopy},
       {"matmul", bindMatmul},
   };

@@ -151,8 +151,8 @@ public:
       : geometry(geometry), load(loadRowOf<T>(geometry.input.dtype)),
         data(data), width(byteWidth(geometry.input.dtype)) {}
 
-  void pack(int64_t row, int64_t numRows, int64_t column, int64_t numColumns,
-            T *target) const override {
+  BlasMatrix<T> pack(int64_t row, int64_t numRows, int64_t column,
+                     int64_t numColumns, T *target) const override {
     // Pieces of one output row each: their place is found once for all rows.
     const int64_t length = geometry.out[geometry.last()];
     for (int64_t j = 0; j < numColumns;) {
@@ -162,6 +162,7 @@ public:
                 numColumns);
       j += count;
     }
+    return {target, numColumns, false};
   }
 
 private:

@@ -1,5 +1,7 @@
 #include "Gemm.h"
 
+#include "VectorLoops.h"
+
 #include <cblas.h>
 
 namespace gcompile::cpu {
@@ -55,36 +57,91 @@ void callBlas(const BlasMatrix<int64_t> &lhs, const BlasMatrix<int64_t> &rhs,
   }
 }
 
+/// A product of at most kFewRows rows: each element of rhs is read once, along
+/// columns as sums of dot products, along rows as sums of rows.
+template <typename T>
+void multiplyFewRows(const BlasMatrix<T> &lhs, const BlasMatrix<T> &rhs,
+                     int64_t m, int64_t n, int64_t k, bool accumulate,
+                     T *target, int64_t targetStride) {
+  // Pieces of the rows of lhs that stay in L1 or, where they need not be copied
+  // to lie side by side, in L2.
+  constexpr int64_t pieceSize = 4096, columnStep = 1024;
+  T copy[pieceSize];
+  const int64_t depthStep = lhs.transposed ? pieceSize / m / 4 * 4 : 16384;
+  if (!accumulate)
+    for (int64_t i = 0; i < m; ++i)
+      std::fill(target + i * targetStride, target + i * targetStride + n, T(0));
+  for (int64_t l = 0; l < k; l += depthStep) {
+    const int64_t depth = std::min(depthStep, k - l);
+    const T *piece = lhs.at(0, l);
+    int64_t stride = lhs.leadingDimension;
+    if (lhs.transposed) {
+      for (int64_t i = 0; i < m; ++i)
+        for (int64_t d = 0; d < depth; ++d)
+          copy[i * depth + d] = *lhs.at(i, l + d);
+      piece = copy;
+      stride = depth;
+    }
+    if (rhs.transposed) {
+      for (int64_t j = 0; j < n; ++j) {
+        if (m == 4)
+          dot4(piece, stride, rhs.at(l, j), depth, target + j, targetStride);
+        else
+          for (int64_t i = 0; i < m; ++i)
+            target[i * targetStride + j] +=
+                dot(piece + i * stride, rhs.at(l, j), depth);
+      }
+      continue;
+    }
+    for (int64_t j = 0; j < n; j += columnStep) {
+      const int64_t columns = std::min(columnStep, n - j);
+      for (int64_t d = 0; d < depth; d += 4)
+        for (int64_t i = 0; i < m; ++i) {
+          const T *factors = piece + i * stride + d;
+          T *sums = target + i * targetStride + j;
+          if (depth - d >= 4)
+            multiplyAdd4(factors, rhs.at(l + d, j), rhs.leadingDimension,
+                         columns, sums);
+          else
+            for (int64_t r = 0; r < depth - d; ++r)
+              multiplyAdd(factors[r], rhs.at(l + d + r, j), 1, columns, sums);
+        }
+    }
+  }
+}
+
+template <typename T>
+void multiply(const BlasMatrix<T> &lhs, const BlasMatrix<T> &rhs, int64_t m,
+              int64_t n, int64_t k, bool accumulate, T *target,
+              int64_t targetStride) {
+  if constexpr (std::is_floating_point_v<T>)
+    if (m <= kFewRows)
+      return multiplyFewRows(lhs, rhs, m, n, k, accumulate, target,
+                             targetStride);
+  callBlas(lhs, rhs, m, n, k, accumulate, target, targetStride);
+}
+
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 } // namespace
 
 template <typename T>
-void StridedMatrix<T>::pack(int64_t row, int64_t numRows, int64_t column,
-                            int64_t numColumns, T *target) const {
+BlasMatrix<T> StridedMatrix<T>::pack(int64_t row, int64_t numRows,
+                                     int64_t column, int64_t numColumns,
+                                     T *target) const {
   const std::byte *from =
       data + (row * rowStride + column * columnStride) * width;
-  // Reads along the smaller stride where the rows are far from dense.
-  if (std::abs(rowStride) >= std::abs(columnStride) || numRows == 1) {
+  // Reads along the smaller stride.
+  if (std::abs(columnStride) <= std::abs(rowStride) || numRows == 1) {
     for (int64_t i = 0; i < numRows; ++i)
       load(from + i * rowStride * width, columnStride, numColumns,
            target + i * numColumns);
-    return;
+    return {target, numColumns, false};
   }
-  constexpr int64_t kTile = 32;
-  T tile[kTile * kTile];
-  for (int64_t i0 = 0; i0 < numRows; i0 += kTile) {
-    const int64_t rows = std::min(kTile, numRows - i0);
-    for (int64_t j0 = 0; j0 < numColumns; j0 += kTile) {
-      const int64_t columns = std::min(kTile, numColumns - j0);
-      for (int64_t j = 0; j < columns; ++j)
-        load(from + (i0 * rowStride + (j0 + j) * columnStride) * width,
-             rowStride, rows, tile + j * kTile);
-      for (int64_t i = 0; i < rows; ++i)
-        for (int64_t j = 0; j < columns; ++j)
-          target[(i0 + i) * numColumns + j0 + j] = tile[j * kTile + i];
-    }
-  }
+  for (int64_t j = 0; j < numColumns; ++j)
+    load(from + j * columnStride * width, rowStride, numRows,
+         target + j * numRows);
+  return {target, numRows, true};
 }
 
 Axis::Axis(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
@@ -102,12 +159,10 @@ Axis::Axis(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
 }
 
 template <typename T>
-void AxisMatrix<T>::pack(int64_t row, int64_t numRows, int64_t column,
-                         int64_t numColumns, T *target) const {
-  if (strided) {
-    strided->pack(row, numRows, column, numColumns, target);
-    return;
-  }
+BlasMatrix<T> AxisMatrix<T>::pack(int64_t row, int64_t numRows, int64_t column,
+                                  int64_t numColumns, T *target) const {
+  if (strided)
+    return strided->pack(row, numRows, column, numColumns, target);
   rows.forRuns(
       row, numRows,
       [&](int64_t i, int64_t rowOffset, int64_t rowCount, int64_t rowStride) {
@@ -121,6 +176,7 @@ void AxisMatrix<T>::pack(int64_t row, int64_t numRows, int64_t column,
                      target + (i + r) * numColumns + j);
             });
       });
+  return {target, numColumns, false};
 }
 
 template <typename T>
@@ -138,19 +194,16 @@ void multiplyBlock(const MatrixSource<T> &lhs, const MatrixSource<T> &rhs,
   T *packedRhs = workspace + (lhs.inPlace ? 0 : numRows * kBlockDepth);
   for (int64_t k = 0; k < depth; k += step) {
     const int64_t numK = std::min(step, depth - k);
-    BlasMatrix<T> a{packedLhs, numK, false};
-    BlasMatrix<T> b{packedRhs, numColumns, false};
-    if (lhs.inPlace)
-      a = {lhs.inPlace->at(row, k), lhs.inPlace->leadingDimension,
-           lhs.inPlace->transposed};
-    else
-      lhs.pack(row, numRows, k, numK, packedLhs);
-    if (rhs.inPlace)
-      b = {rhs.inPlace->at(k, column), rhs.inPlace->leadingDimension,
-           rhs.inPlace->transposed};
-    else
-      rhs.pack(k, numK, column, numColumns, packedRhs);
-    callBlas(a, b, numRows, numColumns, numK, k > 0, target, targetStride);
+    auto place = [&](const MatrixSource<T> &source, int64_t i, int64_t count,
+                     int64_t j, int64_t columns, T *packed) -> BlasMatrix<T> {
+      if (source.inPlace)
+        return {source.inPlace->at(i, j), source.inPlace->leadingDimension,
+                source.inPlace->transposed};
+      return source.pack(i, count, j, columns, packed);
+    };
+    const BlasMatrix<T> a = place(lhs, row, numRows, k, numK, packedLhs);
+    const BlasMatrix<T> b = place(rhs, k, numK, column, numColumns, packedRhs);
+    multiply(a, b, numRows, numColumns, numK, k > 0, target, targetStride);
   }
 }
 

@@ -1,7 +1,9 @@
 //===- Gemm.h - products of matrices that lie anywhere --------------------===//
-// A blocked product around BLAS. Operands that BLAS can read stay where they
-// are; others (other element types, both strides above one, the patches of a
-// convolution) are packed block by block into a thread's workspace.
+// A blocked product around BLAS, with loops of our own for products of few
+// rows, which run at the speed of memory. Operands that BLAS can read stay
+// where they are; others (other element types, both strides above one, the
+// patches of a convolution) are packed block by block into a thread's
+// workspace.
 #pragma once
 #include "Elements.h"
 
@@ -32,9 +34,10 @@ public:
   virtual ~MatrixSource() = default;
   /// Set if BLAS can read the operand.
   std::optional<BlasMatrix<T>> inPlace;
-  /// Writes a block row-major and dense. Only called where inPlace is not set.
-  virtual void pack(int64_t row, int64_t numRows, int64_t column,
-                    int64_t numColumns, T *target) const = 0;
+  /// Writes a block densely, in rows or in columns, whichever is faster, and
+  /// says how it lies. Only called where inPlace is not set.
+  virtual BlasMatrix<T> pack(int64_t row, int64_t numRows, int64_t column,
+                             int64_t numColumns, T *target) const = 0;
 };
 
 /// Rows and columns at constant strides, which count elements.
@@ -67,8 +70,8 @@ public:
             isUnitRow(numColumns, numRows, columnStride, rowStride));
   }
 
-  void pack(int64_t row, int64_t numRows, int64_t column, int64_t numColumns,
-            T *target) const override;
+  BlasMatrix<T> pack(int64_t row, int64_t numRows, int64_t column,
+                     int64_t numColumns, T *target) const override;
 
 private:
   /// Whether the rows are dense and do not overlap.
@@ -137,8 +140,8 @@ public:
     }
   }
 
-  void pack(int64_t row, int64_t numRows, int64_t column, int64_t numColumns,
-            T *target) const override;
+  BlasMatrix<T> pack(int64_t row, int64_t numRows, int64_t column,
+                     int64_t numColumns, T *target) const override;
 
 private:
   LoadRow<T> load;
@@ -147,6 +150,10 @@ private:
   const Axis &rows, &columns;
   std::optional<StridedMatrix<T>> strided;
 };
+
+/// Products of fewer rows than this are not worth BLAS's packing: bring the
+/// side that is short to the left.
+constexpr int64_t kFewRows = 4;
 
 /// The block sizes at which packed operands stay in a core's cache.
 constexpr int64_t kBlockDepth = 384;

@@ -1,10 +1,6 @@
 //===- Matmul.cpp - batched matrix products -------------------------------===//
-// Products with more than a few rows go to BLAS block by block. Those with few
-// read every element of the other operand once, and are done by loops that run
-// at the speed of memory.
 #include "Gemm.h"
 #include "RoutineSupport.h"
-#include "VectorLoops.h"
 
 #include <fmt/format.h>
 
@@ -71,17 +67,13 @@ bool canWriteInPlace(const Shape &shape) {
          (result.columnStride == 1 || shape.columns == 1);
 }
 
-//===----------------------------------------------------------------------===//
-// Products by BLAS
-//===----------------------------------------------------------------------===//
-
 template <typename T>
-class BlockedMatmul : public Routine {
+class Matmul : public Routine {
 public:
-  explicit BlockedMatmul(Shape s) : shape(std::move(s)) {
-    if (!canWriteInPlace<T>(shape)) {
+  explicit Matmul(Shape s) : shape(std::move(s)) {
+    if (shape.rows > kFewRows) {
       shape.swap();
-      if (!canWriteInPlace<T>(shape))
+      if (shape.rows > kFewRows && !canWriteInPlace<T>(shape))
         shape.swap();
     }
     writesInPlace = canWriteInPlace<T>(shape);
@@ -171,150 +163,6 @@ private:
   StoreRow<T> storeRow;
 };
 
-//===----------------------------------------------------------------------===//
-// Products with few rows
-//===----------------------------------------------------------------------===//
-
-constexpr int64_t kFewRows = 4;
-
-/// At most kFewRows rows. Elements of rhs that lie side by side are read
-/// together: along the depth as dot products, or along the columns as sums of
-/// rows of rhs.
-template <typename T>
-class FewRowsMatmul : public Routine {
-public:
-  explicit FewRowsMatmul(Shape s)
-      : shape(std::move(s)), alongDepth(runsAlongDepth(shape)),
-        loadLhs(loadRowOf<T>(shape.lhs.ref.dtype)),
-        loadRhs(loadRowOf<T>(shape.rhs.ref.dtype)),
-        storeRow(storeRowOf<T>(shape.result.ref.dtype)),
-        blockColumns(alongDepth ? 32 : 512) {
-    visitElementType(shape.rhs.ref.dtype, [&]<typename S>(S) {
-      readsInPlace = std::is_same_v<S, T>;
-    });
-  }
-
-  static bool applies(const Shape &shape) {
-    return shape.rows <= kFewRows &&
-           (runsAlongDepth(shape) || shape.rhs.columnStride == 1);
-  }
-
-  int64_t workspaceBytes(int numThreads) const override {
-    return threadBytes() * numThreads;
-  }
-
-  void run(const RoutineContext &context) const override {
-    const int64_t numBlocks = (shape.columns + blockColumns - 1) / blockColumns;
-    const int64_t products = shape.rows * blockColumns * shape.depth;
-    context.pool.parallelFor(
-        shape.numProducts * numBlocks,
-        kProductsPerChunk / std::max<int64_t>(1, products),
-        [&](int64_t begin, int64_t end, int thread) {
-          auto *workspace =
-              reinterpret_cast<T *>(context.workspace + thread * threadBytes());
-          for (int64_t block = begin; block < end; ++block)
-            runBlock(context, block / numBlocks,
-                     block % numBlocks * blockColumns, workspace);
-        });
-  }
-
-private:
-  static constexpr int64_t kDepth = 2048; ///< elements of lhs kept in cache
-
-  static bool runsAlongDepth(const Shape &shape) {
-    return shape.rhs.rowStride == 1 && shape.depth > 1;
-  }
-
-  /// Sums, a piece of lhs, and converted rows of rhs.
-  int64_t threadBytes() const {
-    return alignToCacheLine((kFewRows * blockColumns + kFewRows * kDepth +
-                             std::max(kDepth, 4 * blockColumns)) *
-                            static_cast<int64_t>(sizeof(T)));
-  }
-
-  void runBlock(const RoutineContext &context, int64_t product, int64_t column,
-                T *workspace) const {
-    const int64_t numColumns = std::min(blockColumns, shape.columns - column);
-    T *sums = workspace;
-    T *lhsRows = sums + kFewRows * blockColumns;
-    T *rhsRows = lhsRows + kFewRows * kDepth;
-    std::fill(sums, sums + shape.rows * numColumns, T(0));
-    const std::byte *lhs = shape.address(shape.lhs, product, context.buffers);
-    const std::byte *rhs =
-        shape.address(shape.rhs, product, context.buffers) +
-        column * shape.rhs.columnStride * byteWidth(shape.rhs.ref.dtype);
-    for (int64_t k = 0; k < shape.depth; k += kDepth) {
-      const int64_t numK = std::min(kDepth, shape.depth - k);
-      for (int64_t i = 0; i < shape.rows; ++i)
-        loadLhs(lhs + (i * shape.lhs.rowStride + k * shape.lhs.columnStride) *
-                          byteWidth(shape.lhs.ref.dtype),
-                shape.lhs.columnStride, numK, lhsRows + i * numK);
-      const std::byte *from =
-          rhs + k * shape.rhs.rowStride * byteWidth(shape.rhs.ref.dtype);
-      if (alongDepth)
-        addDots(lhsRows, from, numK, numColumns, rhsRows, sums);
-      else
-        addRows(lhsRows, from, numK, numColumns, rhsRows, sums);
-    }
-    const Operand &result = shape.result;
-    const int64_t width = byteWidth(result.ref.dtype);
-    std::byte *target = shape.address(result, product, context.buffers) +
-                        column * result.columnStride * width;
-    for (int64_t i = 0; i < shape.rows; ++i)
-      storeRow(sums + i * numColumns, numColumns,
-               target + i * result.rowStride * width, result.columnStride);
-  }
-
-  void addDots(const T *lhsRows, const std::byte *rhs, int64_t numK,
-               int64_t numColumns, T *converted, T *sums) const {
-    const int64_t step =
-        shape.rhs.columnStride * byteWidth(shape.rhs.ref.dtype);
-    for (int64_t j = 0; j < numColumns; ++j) {
-      const T *column = converted;
-      if (readsInPlace)
-        column = reinterpret_cast<const T *>(rhs + j * step);
-      else
-        loadRhs(rhs + j * step, 1, numK, converted);
-      for (int64_t i = 0; i < shape.rows; ++i)
-        sums[i * numColumns + j] += dot(lhsRows + i * numK, column, numK);
-    }
-  }
-
-  void addRows(const T *lhsRows, const std::byte *rhs, int64_t numK,
-               int64_t numColumns, T *converted, T *sums) const {
-    const int64_t step = shape.rhs.rowStride * byteWidth(shape.rhs.ref.dtype);
-    for (int64_t k = 0; k < numK; k += 4) {
-      const int64_t count = std::min<int64_t>(4, numK - k);
-      const T *rows = converted;
-      int64_t rowStride = numColumns;
-      if (readsInPlace) {
-        rows = reinterpret_cast<const T *>(rhs + k * step);
-        rowStride = shape.rhs.rowStride;
-      } else {
-        for (int64_t r = 0; r < count; ++r)
-          loadRhs(rhs + (k + r) * step, 1, numColumns,
-                  converted + r * numColumns);
-      }
-      for (int64_t i = 0; i < shape.rows; ++i) {
-        const T *factors = lhsRows + i * numK + k;
-        T *to = sums + i * numColumns;
-        if (count == 4)
-          multiplyAdd4(factors, rows, rowStride, numColumns, to);
-        else
-          for (int64_t r = 0; r < count; ++r)
-            multiplyAdd(factors[r], rows + r * rowStride, 1, numColumns, to);
-      }
-    }
-  }
-
-  const Shape shape;
-  const bool alongDepth; ///< rhs runs along the depth, not along the columns
-  const LoadRow<T> loadLhs, loadRhs;
-  const StoreRow<T> storeRow;
-  const int64_t blockColumns;
-  bool readsInPlace = false;
-};
-
 void checkShapes(const plan::LibraryCall &call) {
   expectOperands(call, 2, 2, 1, 1);
   const plan::TensorRef &lhs = call.inputs[0], &rhs = call.inputs[1],
@@ -342,18 +190,7 @@ std::unique_ptr<Routine> bindMatmul(const plan::LibraryCall &call) {
   Shape shape(call);
   std::unique_ptr<Routine> routine;
   visitSumType(call.inputs[0].dtype, [&]<typename T>(T) {
-    if constexpr (std::is_floating_point_v<T>) {
-      if (!FewRowsMatmul<T>::applies(shape)) {
-        shape.swap();
-        if (!FewRowsMatmul<T>::applies(shape))
-          shape.swap();
-      }
-      if (FewRowsMatmul<T>::applies(shape)) {
-        routine = std::make_unique<FewRowsMatmul<T>>(shape);
-        return;
-      }
-    }
-    routine = std::make_unique<BlockedMatmul<T>>(shape);
+    routine = std::make_unique<Matmul<T>>(shape);
   });
   if (!routine)
     failDType(call, call.inputs[0].dtype);

@@ -29,6 +29,25 @@ GCOMPILE_INLINE T dotLoop(const T *a, const T *b, int64_t count) {
 }
 
 template <typename T>
+GCOMPILE_INLINE void dot4Loop(const T *rows, int64_t rowStride, const T *b,
+                              int64_t count, T *sums, int64_t sumStride) {
+  const T *r0 = rows, *r1 = r0 + rowStride, *r2 = r1 + rowStride,
+          *r3 = r2 + rowStride;
+  T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+#pragma omp simd reduction(+ : s0, s1, s2, s3)
+  for (int64_t i = 0; i < count; ++i) {
+    s0 += r0[i] * b[i];
+    s1 += r1[i] * b[i];
+    s2 += r2[i] * b[i];
+    s3 += r3[i] * b[i];
+  }
+  sums[0] += s0;
+  sums[sumStride] += s1;
+  sums[2 * sumStride] += s2;
+  sums[3 * sumStride] += s3;
+}
+
+template <typename T>
 GCOMPILE_INLINE void multiplyAddLoop(T factor, const T *x, int64_t stride,
                                      int64_t count, T *sums) {
   if (stride == 1) {
@@ -93,6 +112,10 @@ GCOMPILE_INLINE float exponential(float x) {
 #define GCOMPILE_FOR_TYPE(T)                                                   \
   GCOMPILE_VERSIONS T dot(const T *a, const T *b, int64_t count) {             \
     return dotLoop(a, b, count);                                               \
+  }                                                                            \
+  GCOMPILE_VERSIONS void dot4(const T *rows, int64_t rowStride, const T *b,    \
+                              int64_t count, T *sums, int64_t sumStride) {     \
+    dot4Loop(rows, rowStride, b, count, sums, sumStride);                      \
   }                                                                            \
   GCOMPILE_VERSIONS void multiplyAdd(T factor, const T *x, int64_t stride,     \
                                      int64_t count, T *sums) {                 \

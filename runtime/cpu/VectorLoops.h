@@ -17,6 +17,13 @@ void narrow(const float *source, int64_t count, BFloat16 *target);
 float dot(const float *a, const float *b, int64_t count);
 double dot(const double *a, const double *b, int64_t count);
 
+/// sums[r * sumStride] += sum of rows[r * rowStride + i] * b[i], for r in [0,
+/// 4).
+void dot4(const float *rows, int64_t rowStride, const float *b, int64_t count,
+          float *sums, int64_t sumStride);
+void dot4(const double *rows, int64_t rowStride, const double *b, int64_t count,
+          double *sums, int64_t sumStride);
+
 /// sums[i] += factor * x[i * stride].
 void multiplyAdd(float factor, const float *x, int64_t stride, int64_t count,
                  float *sums);

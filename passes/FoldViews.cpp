@@ -10,7 +10,6 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -108,29 +107,15 @@ void FoldViewsPass::foldInputs(linalg::GenericOp op) {
 
 void FoldViewsPass::foldExtracts(linalg::GenericOp op) {
   op.getRegion().walk([&](tensor::ExtractOp extract) {
+    TypedAttr scalar = splatValue(extract.getTensor());
+    if (!scalar)
+      return;
     OpBuilder builder(extract);
-    if (TypedAttr scalar = splatValue(extract.getTensor())) {
-      extract.replaceAllUsesWith(
-          builder.create<arith::ConstantOp>(extract.getLoc(), scalar)
-              .getResult());
-      extract.erase();
-      ++numSplats;
-      return;
-    }
-    auto view = extract.getTensor().getDefiningOp<tg::ViewOp>();
-    if (!view)
-      return;
-    SmallVector<Value> indices;
-    for (AffineExpr expr : view.getMap().getResults())
-      indices.push_back(getValueOrCreateConstantIndexOp(
-          builder, extract.getLoc(),
-          affine::makeComposedFoldedAffineApply(
-              builder, extract.getLoc(),
-              AffineMap::get(view.getMap().getNumDims(), 0, expr),
-              getAsOpFoldResult(extract.getIndices()))));
-    extract.getTensorMutable().assign(view.getSource());
-    extract.getIndicesMutable().assign(indices);
-    ++numFolded;
+    extract.replaceAllUsesWith(
+        builder.create<arith::ConstantOp>(extract.getLoc(), scalar)
+            .getResult());
+    extract.erase();
+    ++numSplats;
   });
 }
 
@@ -176,6 +161,7 @@ void FoldViewsPass::foldInputs(tg::ScatterOp op) {
 }
 
 void FoldViewsPass::runOnOperation() {
+  numFolded = numCopies = numSplats = 0;
   SmallVector<Operation *> ops;
   getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<tg::ViewOp, linalg::GenericOp, tg::ScatterOp>(op))

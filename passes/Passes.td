@@ -24,8 +24,7 @@ def FoldViewsPass : Pass<"tg-fold-views", "mlir::func::FuncOp"> {
   let summary = "read through views";
   let description = [{
     Composes `tg.view` into the indexing maps of the `linalg.generic`s and `tg.scatter`s
-    that read it, and into the indices of `tensor.extract`s. A generic that only copies
-    becomes a view and folds likewise. Values with one known scalar in every element are
+    that read it. A generic that only copies becomes a view and folds likewise. Values with one known scalar in every element are
     read as that scalar, and a generic that computes one becomes a `linalg.fill`. Exact:
     each reader gets the elements that it got before.
 
@@ -38,8 +37,32 @@ def FoldViewsPass : Pass<"tg-fold-views", "mlir::func::FuncOp"> {
     maps. Where a reader of a slice would infer too much, `d0` is written `d0 mod size`;
     where no operand fixes a loop any more, a `tensor.empty` of the loops' shape does.
 
-    Not done: operands of structured ops, which read strided views as they are. Counters:
-    `folded` (reads), `copies`, `splats`.
+    Not done: operands of structured ops, which read strided views as they are; tensors that
+    a body reads at computed indices. Counters: `folded` (reads), `copies`, `splats`.
+  }];
+  let dependentDialects = TensorProgramDialects;
+}
+
+def SplitPreparePass : Pass<"tg-split-prepare", "mlir::ModuleOp"> {
+  let summary = "compute from weights once, not in every run";
+  let description = [{
+    Moves what depends on weights alone (arguments of `aten.kind` parameter, buffer or
+    constant that no result mutates, and constants) from @forward to a new @prepare. Its
+    results become arguments of @forward; both carry `aten.kind = "prepared"` and a common
+    `aten.name`. Only values that @forward reads cross. The same operations run on the same
+    values, so nothing changes but when.
+
+        func.func @forward(%x: ..., %w: tensor<8x4xf32> {aten.kind = "parameter", aten.name = "w"}) {
+          %n = linalg.generic ... ins(%w) { exp }
+          %y = tg.matmul %x, %n : ...
+        // becomes
+        func.func @forward(%x: ..., %w: ..., %n: tensor<8x4xf32> {aten.kind = "prepared", aten.name = "exp"}) {
+          %y = tg.matmul %x, %n : ...
+        func.func @prepare(%w: ...) -> (tensor<8x4xf32> {aten.kind = "prepared", aten.name = "exp"}) { exp }
+
+    Not done: views, which cost nothing; pointwise generics that readers may as well repeat
+    (cheap, and smaller inputs than results); random numbers; control flow. Counters: `moved`
+    (ops), `values`, `bytes` (of what crosses).
   }];
   let dependentDialects = TensorProgramDialects;
 }

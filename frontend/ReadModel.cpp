@@ -1,6 +1,7 @@
 //===- ReadModel.cpp - models and weights in any format -------------------===//
 #include "Detect.h"
 #include "ExportJsonReader.h"
+#include "FxJsonReader.h"
 #include "FxTextReader.h"
 #include "Pt2Archive.h"
 #include "Safetensors.h"
@@ -27,12 +28,18 @@ constexpr const char *kWeightsHelp =
 
 Model readJsonModel(const std::string &path, std::string_view text) {
   JsonDocument document(text, path);
-  if (!document.root().find("graph_module"))
-    fail(path, "JSON, but not of a program", kExportHelp);
+  Json root = document.root();
   Model model;
-  model.format = Format::ExportJson;
   model.path = path;
-  model.program = readExportJson(document.root());
+  if (isFxJson(root)) {
+    model.format = Format::FxJson;
+    model.program = readFxJson(root);
+    return model;
+  }
+  if (!root.find("graph_module"))
+    fail(path, "JSON, but not of a program", kExportHelp);
+  model.format = Format::ExportJson;
+  model.program = readExportJson(root);
   return model;
 }
 

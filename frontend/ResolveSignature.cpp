@@ -289,11 +289,12 @@ void Resolver::matchInputs(const WeightStore &weights) {
   if (numMatched == 0)
     fail("the weights hold none of the graph's parameters",
          "the weights are of another model", std::move(missing));
-  fail(fmt::format("the weights hold no tensor for {} placeholders of the "
-                   "graph",
-                   missing.size()),
-       "a state_dict lacks buffers that are not persistent and constants, and "
-       "a safetensors file lacks tied tensors; the .pt2 has them all",
+  std::string message =
+      fmt::format("the weights hold no tensor for {} placeholders of the graph",
+                  missing.size());
+  fail(std::move(message),
+       "a state_dict lacks constants and buffers that are not persistent, a "
+       "safetensors file lacks tied tensors; the .pt2 has them all",
        std::move(missing));
 }
 

@@ -144,20 +144,6 @@ BlasMatrix<T> StridedMatrix<T>::pack(int64_t row, int64_t numRows,
   return {target, numRows, true};
 }
 
-Axis::Axis(std::span<const int64_t> sizes, std::span<const int64_t> strides) {
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    count *= sizes[d];
-    if (sizes[d] == 1)
-      continue;
-    if (!dims.empty() && dims.back().stride == sizes[d] * strides[d])
-      dims.back() = {dims.back().size * sizes[d], strides[d]};
-    else
-      dims.push_back({sizes[d], strides[d]});
-  }
-  if (dims.empty())
-    dims.push_back({1, 1});
-}
-
 template <typename T>
 BlasMatrix<T> AxisMatrix<T>::pack(int64_t row, int64_t numRows, int64_t column,
                                   int64_t numColumns, T *target) const {

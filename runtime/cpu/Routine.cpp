@@ -11,9 +11,10 @@ namespace gcompile::cpu {
 Result<std::unique_ptr<Routine>> bindRoutine(const plan::LibraryCall &call) {
   using Bind = std::unique_ptr<Routine> (*)(const plan::LibraryCall &);
   static constexpr std::pair<std::string_view, Bind> routines[] = {
-      {"convolution", bindConvolution},
-      {"copy", bindCopy},
-      {"matmul", bindMatmul},
+      {"attention", bindAttention}, {"convolution", bindConvolution},
+      {"copy", bindCopy},           {"matmul", bindMatmul},
+      {"random", bindRandom},       {"scan", bindScan},
+      {"sort", bindSort},           {"top_k", bindTopK},
   };
   using ResultT = Result<std::unique_ptr<Routine>>;
   return catchErrors<ResultT>([&]() -> ResultT {
@@ -89,6 +90,49 @@ std::vector<int64_t> integersAttribute(const plan::LibraryCall &call,
     failCall(call, fmt::format("attribute '{}' has {} entries instead of {}",
                                name, values.size(), count));
   return values;
+}
+
+size_t dimAttribute(const plan::LibraryCall &call) {
+  const int64_t dim = integerAttribute(call, "dim");
+  if (dim < 0 || dim >= static_cast<int64_t>(call.inputs[0].sizes.size()))
+    failCall(call, fmt::format("dimension {} of a tensor of rank {}", dim,
+                               call.inputs[0].sizes.size()));
+  return static_cast<size_t>(dim);
+}
+
+DType orderedType(const plan::LibraryCall &call) {
+  const DType dtype = call.inputs[0].dtype;
+  if (!boolAttribute(call, "is_unsigned"))
+    return dtype;
+  switch (dtype) {
+  case DType::Int8:
+    return DType::UInt8;
+  case DType::Int16:
+    return DType::UInt16;
+  case DType::Int32:
+    return DType::UInt32;
+  case DType::Int64:
+    return DType::UInt64;
+  default:
+    return dtype;
+  }
+}
+
+Lines::Lines(const plan::TensorRef &ref, size_t dim)
+    : length(ref.sizes[dim]), stride(ref.strides[dim]) {
+  for (size_t d = 0; d < ref.sizes.size(); ++d)
+    if (d != dim) {
+      sizes.push_back(ref.sizes[d]);
+      strides.push_back(ref.strides[d]);
+      numLines *= ref.sizes[d];
+    }
+}
+
+int64_t Lines::offset(int64_t line) const {
+  int64_t offset = 0;
+  for (size_t d = sizes.size(); d-- > 0; line /= sizes[d])
+    offset += line % sizes[d] * strides[d];
+  return offset;
 }
 
 int64_t numElements(const plan::TensorRef &ref) {

@@ -44,6 +44,29 @@ inline int64_t alignToCacheLine(int64_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
 
+/// The lines of a view along one dimension, in row-major order of the others.
+class Lines {
+public:
+  Lines(const plan::TensorRef &ref, size_t dim);
+
+  int64_t count() const { return numLines; }
+  /// Elements from the view's first to the first of a line.
+  int64_t offset(int64_t line) const;
+
+  int64_t length, stride;
+
+private:
+  std::vector<int64_t> sizes, strides; ///< of the other dimensions
+  int64_t numLines = 1;
+};
+
+/// The dimension named by the attribute "dim".
+size_t dimAttribute(const plan::LibraryCall &call);
+
+/// The type whose order the elements have: unsigned where "is_unsigned" says
+/// so, since the program's integers have no sign of their own.
+DType orderedType(const plan::LibraryCall &call);
+
 int64_t numElements(const plan::TensorRef &ref);
 
 } // namespace gcompile::cpu

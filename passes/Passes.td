@@ -43,6 +43,31 @@ def FoldViewsPass : Pass<"tg-fold-views", "mlir::func::FuncOp"> {
   let dependentDialects = TensorProgramDialects;
 }
 
+def MergeMatmulsPass : Pass<"tg-merge-matmuls", "mlir::ModuleOp"> {
+  let summary = "one product for products of one matrix";
+  let description = [{
+    Products of one matrix with several weights (query, key and value; gate and up) become one
+    product with the weights side by side, which `tg-split-prepare` joins once. Where the
+    readers of all products do the same but for weights (add a bias, narrow), one reader does
+    it for all, again with joined weights, so that it can be the epilogue. What remains reads
+    slices. Each element is the same sum of the same products.
+
+        %q = tg.matmul %x, %wq : tensor<128x768xf32>, tensor<768x768xf32> -> tensor<128x768xf32>
+        %k = tg.matmul %x, %wk : ...
+        // becomes
+        %w = linalg.generic ... { scf.if ... tensor.extract %wq ... tensor.extract %wk ... } -> tensor<768x1536xf32>
+        %y = tg.matmul %x, %w : tensor<128x768xf32>, tensor<768x1536xf32> -> tensor<128x1536xf32>
+        %q = tg.view %y (d0, d1) -> (d0, d1) : tensor<128x1536xf32> -> tensor<128x768xf32>
+        %k = tg.view %y (d0, d1) -> (d0, d1 + 768) : ...
+
+    Not done: where products would lose epilogues that differ (unless all end in one reader,
+    as a gate does); where a reader could not read a slice by strides; products with
+    weights on the left. Counters: `merged` (products), `groups`, `epilogues` (readers
+    made one), `refused-epilogues`, `refused-layout`.
+  }];
+  let dependentDialects = !listconcat(TensorProgramDialects, ["mlir::scf::SCFDialect"]);
+}
+
 def SplitPreparePass : Pass<"tg-split-prepare", "mlir::ModuleOp"> {
   let summary = "compute from weights once, not in every run";
   let description = [{

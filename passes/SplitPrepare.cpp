@@ -1,6 +1,7 @@
 //===- SplitPrepare.cpp - compute from weights once, not in every run -----===//
 // Splits @forward in two: @prepare takes the weights and computes what depends
 // on nothing else; @forward takes its results as further arguments.
+#include "FixedValues.h"
 #include "Generics.h"
 #include "gcompile/ir/Counters.h"
 #include "gcompile/ir/KernelLoops.h"
@@ -12,7 +13,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -27,37 +27,13 @@ namespace {
 class SplitPreparePass : public impl::SplitPreparePassBase<SplitPreparePass> {
   void runOnOperation() override;
 
-  void findWeights();
-  void findFixed();
+  void chooseMoved(const FixedValues &fixed);
   bool isCheapToRepeat(linalg::GenericOp op);
-  void moveOut();
+  void moveOut(const FixedValues &fixed);
 
   func::FuncOp forward;
-  llvm::SmallPtrSet<Value, 32> fixed;          ///< depend on weights alone
-  llvm::SmallSetVector<Operation *, 32> moved; ///< of those, worth moving
+  llvm::SmallSetVector<Operation *, 32> moved;
 };
-
-StringRef stringAttr(DictionaryAttr attrs, StringRef name) {
-  auto attr = attrs ? attrs.getAs<StringAttr>(name) : StringAttr();
-  return attr ? attr.getValue() : StringRef();
-}
-
-void SplitPreparePass::findWeights() {
-  llvm::StringSet<> mutatedNames;
-  for (unsigned i = 0; i < forward.getNumResults(); ++i) {
-    DictionaryAttr attrs = forward.getResultAttrDict(i);
-    StringRef kind = stringAttr(attrs, "aten.kind");
-    if (kind == "buffer_mutation" || kind == "parameter_mutation")
-      mutatedNames.insert(stringAttr(attrs, "aten.name"));
-  }
-  for (BlockArgument argument : forward.getArguments()) {
-    DictionaryAttr attrs = forward.getArgAttrDict(argument.getArgNumber());
-    StringRef kind = stringAttr(attrs, "aten.kind");
-    if ((kind == "parameter" || kind == "buffer" || kind == "constant") &&
-        !mutatedNames.contains(stringAttr(attrs, "aten.name")))
-      fixed.insert(argument);
-  }
-}
 
 /// Calls back for each op that reads `value`, through views.
 void forEachReader(Value value, function_ref<void(Operation *)> callback) {
@@ -96,28 +72,17 @@ bool SplitPreparePass::isCheapToRepeat(linalg::GenericOp op) {
   return isReadByLoops && read <= written;
 }
 
-void SplitPreparePass::findFixed() {
-  for (Operation &op : forward.getBody().front().without_terminator()) {
-    bool isWork = isa<linalg::GenericOp>(op) ||
-                  (tg::isStructuredOp(&op) && !isa<tg::RandomOp>(op));
-    if (!isWork &&
-        !isa<tg::ViewOp, linalg::FillOp, tensor::EmptyOp, arith::ConstantOp>(
-            op))
-      continue;
-    llvm::SetVector<Value> captured;
-    getUsedValuesDefinedAbove(op.getRegions(), captured);
-    if (!llvm::all_of(op.getOperands(),
-                      [&](Value v) { return fixed.contains(v); }) ||
-        !llvm::all_of(captured, [&](Value v) { return fixed.contains(v); }))
-      continue;
-    fixed.insert(op.result_begin(), op.result_end());
+void SplitPreparePass::chooseMoved(const FixedValues &fixed) {
+  for (Operation &op : forward.getBody().front()) {
     auto generic = dyn_cast<linalg::GenericOp>(op);
-    if (isWork && !(generic && isCheapToRepeat(generic)))
+    if ((generic || tg::isStructuredOp(&op)) &&
+        fixed.contains(op.getResult(0)) &&
+        !(generic && isCheapToRepeat(generic)))
       moved.insert(&op);
   }
 }
 
-void SplitPreparePass::moveOut() {
+void SplitPreparePass::moveOut(const FixedValues &fixed) {
   // Results that something outside of @prepare reads.
   SmallVector<Value> crossing;
   for (Operation *op : moved)
@@ -148,9 +113,7 @@ void SplitPreparePass::moveOut() {
     if (!needed.insert(op).second)
       continue;
     pending.append(op->operand_begin(), op->operand_end());
-    llvm::SetVector<Value> captured;
-    getUsedValuesDefinedAbove(op->getRegions(), captured);
-    pending.append(captured.begin(), captured.end());
+    pending.append(capturedValues(op));
   }
   SmallVector<Value> weights(arguments.begin(), arguments.end());
   llvm::sort(weights, [](Value a, Value b) {
@@ -208,7 +171,6 @@ void SplitPreparePass::moveOut() {
 
 void SplitPreparePass::runOnOperation() {
   forward = getOperation().lookupSymbol<func::FuncOp>("forward");
-  fixed.clear();
   moved.clear();
   if (!forward)
     return;
@@ -216,9 +178,9 @@ void SplitPreparePass::runOnOperation() {
     forward.emitError("has been split already: the module has a @prepare");
     return signalPassFailure();
   }
-  findWeights();
-  findFixed();
-  moveOut();
+  FixedValues fixed(forward);
+  chooseMoved(fixed);
+  moveOut(fixed);
 }
 
 } // namespace

@@ -8,6 +8,27 @@ include "mlir/Pass/PassBase.td"
 // On the aten program
 //===----------------------------------------------------------------------===//
 
+def DecomposePass : Pass<"tg-decompose", "mlir::ModuleOp"> {
+  let summary = "write composite operators in terms of simpler ones";
+  let description = [{
+    Replaces each `aten.call` of a composite operator (linear, layer_norm, softmax, attention, lstm, gradients, ...)
+    by calls of simpler ones, again and again, until only operators remain that `tg-legalize` lowers. Safe because the
+    program is functional and static here. Half-precision norms, softmax and activations are computed in float32 and
+    rounded once, as PyTorch's kernels do.
+
+        %y = aten.call "aten.linear.default"(%x, %w, none) : (tensor<2x4x8xf32>, tensor<16x8xf32>) -> tensor<2x4x16xf32>
+        // becomes
+        %0 = aten.call "aten.view.default"(%x, [8, 8]) : (tensor<2x4x8xf32>) -> tensor<8x8xf32>
+        %1 = aten.call "aten.permute.default"(%w, [1, 0]) : (tensor<16x8xf32>) -> tensor<8x16xf32>
+        %2 = aten.call "aten.mm.default"(%0, %1) : (tensor<8x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+        %y = aten.call "aten.view.default"(%2, [2, 4, 16]) : (tensor<8x16xf32>) -> tensor<2x4x16xf32>
+
+    Not done: dropout inside attention or recurrent networks, batch norm in training mode that updates its statistics in
+    place; these are errors at the node. Dead calls are erased on the way. Counter: `decomposed`.
+  }];
+  let dependentDialects = ["gcompile::aten::AtenDialect", "gcompile::tg::TGDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // From the aten program to the tensor program
 //===----------------------------------------------------------------------===//
@@ -165,6 +186,22 @@ def VerifyKernelsPass : Pass<"tg-verify-kernels", "mlir::func::FuncOp"> {
 
     Not done: what the verifiers of the ops check. Counters: none.
   }];
+}
+
+
+def WidenFloatsPass : Pass<"tg-widen-floats", "mlir::ModuleOp"> {
+  let summary = "compute everything in float64";
+  let description = [{
+    Replaces every float type of a tensor program by f64 and drops the casts between floats, which then do nothing: the
+    reference that results are judged against. Exact but for f64's own rounding, since no narrower rounding is left.
+
+        %1 = arith.truncf %0 : f32 to bf16
+        %2 = arith.extf %1 : bf16 to f32
+        // becomes nothing: %2 is %0, an f64
+
+    Not done: integer types; casts between floats and integers stay. Counter: `casts-dropped`.
+  }];
+  let dependentDialects = ["gcompile::tg::TGDialect"];
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,5 +1,8 @@
 //===- Passes.h - every pass of gcompile ----------------------------------===//
 #pragma once
+#include "gcompile/ir/Aten.h"
+#include "gcompile/ir/Tg.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

@@ -27,6 +27,8 @@ public:
   const std::filesystem::path &path() const { return folder; }
   std::string write(const std::string &name, const std::string &bytes) const {
     std::string path = folder / name;
+    // Some file systems wait for the disk when a file is overwritten.
+    std::filesystem::remove(path);
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
   }

@@ -693,8 +693,23 @@ LogicalResult PlanBuilder::emitLaunch(const cpu::LoopPart &part, StringRef name,
         part.elementsRead(i) * byteWidth(plan.buffers[buffer].dtype);
   }
   step.floorFlops += part.operations();
-  if (part.extent() == 0)
+  if (part.isEmpty())
     return success();
+  if (auto copy = part.asCopy(); copy && !step.library) {
+    auto walked = [&](int64_t buffer, const StridedForm &form) {
+      return plan::TensorRef{buffer,
+                             plan.buffers[buffer].dtype,
+                             {part.nest.sizes.begin(), part.nest.sizes.end()},
+                             {form.strides.begin(), form.strides.end()},
+                             form.offset};
+    };
+    if (inputs[0] != outputs[0]) // in place there is nothing to do
+      step.library = plan::LibraryCall{"copy",
+                                       nlohmann::json::object(),
+                                       {walked(inputs[0], copy->first)},
+                                       {walked(outputs[0], copy->second)}};
+    return success();
+  }
   FailureOr<plan::Launch> launch = kernels.emit(part, name, inPlace);
   if (failed(launch))
     return failure();

@@ -20,7 +20,9 @@ static int64_t product(ArrayRef<int64_t> sizes) {
 // LoopPart
 //===----------------------------------------------------------------------===//
 
-int64_t LoopPart::extent() const { return product(nest.parallel()); }
+bool LoopPart::isEmpty() const {
+  return llvm::is_contained(nest.parallel(), 0);
+}
 
 int64_t LoopPart::elementsRead(unsigned input) const {
   int64_t elements = 0;
@@ -60,6 +62,17 @@ bool LoopPart::canRunInPlace(unsigned input, unsigned output) const {
            return load.tensor != input || (load.position == store->position &&
                                            load.phase <= store->phase);
          });
+}
+
+std::optional<std::pair<StridedForm, StridedForm>> LoopPart::asCopy() const {
+  if (facts.loads.size() != 1 || facts.stores.size() != 1 ||
+      facts.loads[0].inBranch || !nest.reduction().empty() || operations() != 0)
+    return std::nullopt;
+  auto source = getStridedForm(facts.loads[0].position, nest.sizes.size());
+  auto target = getStridedForm(facts.stores[0].position, nest.sizes.size());
+  if (!source || !target)
+    return std::nullopt;
+  return std::pair(*source, *target);
 }
 
 //===----------------------------------------------------------------------===//
@@ -201,7 +214,7 @@ FailureOr<plan::Launch> CpuKernels::emit(const LoopPart &part, StringRef name,
   }
   plan::Launch launch;
   launch.kernel = it->second;
-  launch.extent = part.extent();
+  launch.extent = emitted->extent;
   int64_t work = 0;
   for (auto [phase, cost] : llvm::enumerate(part.facts.work)) {
     int64_t loads = llvm::count_if(part.facts.loads, [&](const Access &access) {
@@ -210,7 +223,8 @@ FailureOr<plan::Launch> CpuKernels::emit(const LoopPart &part, StringRef name,
     work += (cost / 4 + loads) *
             (phase % 2 == 0 ? product(part.nest.reduction()) : 1);
   }
-  launch.elementsPerIteration = std::max<int64_t>(1, work);
+  launch.elementsPerIteration =
+      std::max<int64_t>(1, work) * emitted->iterations;
   launch.scratchBytes = emitted->scratchBytes;
   launches[key] = launch;
   return launch;

@@ -22,7 +22,7 @@ struct LoopPart {
   llvm::SmallVector<KernelTensor> inputs; ///< of kernel.inputs
   llvm::SmallVector<unsigned> outputs; ///< positions among the yielded values
 
-  int64_t extent() const;
+  bool isEmpty() const; ///< has no parallel iterations
   /// Number of input elements that are read, at most.
   int64_t elementsRead(unsigned input) const;
   int64_t operations() const;
@@ -30,6 +30,9 @@ struct LoopPart {
   /// elements of one width: each element is read before it is written, in the
   /// iteration that writes it.
   bool canRunInPlace(unsigned input, unsigned output) const;
+  /// Where all it does is to copy its only input to its only output: how both
+  /// are walked by the parallel loops.
+  std::optional<std::pair<StridedForm, StridedForm>> asCopy() const;
 };
 
 /// What a tg.kernel consists of. Shared by kernels with equal regions.

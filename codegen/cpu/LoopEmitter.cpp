@@ -1,12 +1,16 @@
 //===- LoopEmitter.cpp - loop nests as functions --------------------------===//
 // The innermost parallel loop (the lanes) runs over neighbours in memory where
-// the kernel lets it. Two shapes of code:
+// the kernel lets it. Three shapes of code:
 //   lanes outside:  for row, for lane { for each stage { reduction loops } }
 //   lanes inside:   for row, for tile of lanes { for each stage {
 //                     reduction loops { for lane in tile } } }
+//   tiles:          for tile { for lane, for row { columns to scratch }
+//                     for row, for lane { ... } }
 // The second keeps one accumulator a lane in scratch memory. It is for
 // reductions over an outer dimension in memory: both read rows, not columns.
-// LLVM vectorises the innermost loop of either.
+// The third is for transpositions, some of whose inputs run along other
+// dimensions than the lanes: they are turned a tile at a time. LLVM vectorises
+// the innermost loop.
 #include "LoopEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,6 +25,7 @@ namespace {
 
 constexpr int64_t kMaxKeptBytes = 512 * 1024; // half of a usual L2 cache
 constexpr int64_t kMaxLaneTile = 512, kMinLaneTile = 32;
+constexpr int64_t kTile = 32; // both ways: 4 KiB of floats, in whole lines
 
 bool isReduction(Operation *op) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
@@ -62,15 +67,24 @@ private:
   void onComputed(const Element &element, Value value) override;
 
   void chooseShape();
+  bool isTurned(const Access &load) const;
   Row addRow(Type type, int64_t numElements);
   void addWrapper(ModuleOp module, func::FuncOp body);
-  void emitFor(Value begin, Value end, unsigned dim, function_ref<void()> body);
+  void emitFor(Value begin, Value end, int64_t step,
+               function_ref<void(Value)> body);
+  Value add(Value a, int64_t b) {
+    return builder.create<arith::AddIOp>(loc, a, constantIndex(b));
+  }
+  Value minimum(Value a, Value b) {
+    return builder.create<arith::MinSIOp>(loc, a, b);
+  }
   SmallVector<Value>
   emitLoopNest(unsigned firstDim, ValueRange initial,
                function_ref<SmallVector<Value>(ValueRange)> body);
-  void bindOuter(Value flat, unsigned numDims);
+  SmallVector<Value> delinearize(Value flat, ArrayRef<int64_t> sizes);
 
-  void emitRows();
+  void emitParallelLoops();
+  void emitTiles(Value begin, Value end);
   void emitStages();
   void emitStageLanesOutside(unsigned stage);
   void emitStageLanesInside(unsigned stage);
@@ -87,14 +101,17 @@ private:
                                               bool reductions) const;
   Value lanePosition();
   Value keptPosition();
+  Value turnedPosition();
 
   const LoopFunction &function;
   const LoopKernel &kernel;
   const LoopNest &nest;
   const LoopFacts &facts;
+  enum class Shape { LanesOutside, LanesInside, Tiles };
+  Shape shape = Shape::LanesOutside;
   bool hasLanes;
-  unsigned lane; ///< the dimension of the lanes, where there are some
-  bool lanesInside = false;
+  unsigned lane;    ///< the dimension of the lanes, where there are some
+  unsigned row = 0; ///< the other dimension of tiles
   int64_t laneTile = 1;
   bool keepsElements = false;
 
@@ -102,10 +119,11 @@ private:
   llvm::DenseMap<Value, Value> pointers;
   llvm::DenseMap<Value, Reduced> reduced;
   llvm::DenseMap<Element, Row> keptRows;
+  llvm::MapVector<Element, Row> turnedRows;
+  llvm::DenseMap<unsigned, Value> tileBegins, tileEnds; ///< by dimension
   SmallVector<int64_t> rowOffsets; ///< of scratch rows, in bytes
-  int64_t scratchBytes = 0;
+  int64_t scratchBytes = 0, extent = 1, iterations = 1;
   unsigned phase = 0;
-  Value tileBegin, tileEnd;
 };
 
 //===----------------------------------------------------------------------===//
@@ -113,38 +131,44 @@ private:
 //===----------------------------------------------------------------------===//
 
 void LoopEmitter::chooseShape() {
-  ArrayRef<int64_t> reduction = nest.reduction();
-  int64_t points = product(reduction);
-  int64_t bytes = 0; // kept a lane
-  for (auto &[element, keptPhase] : facts.kept)
-    bytes += points * std::max<int64_t>(
-                          8, cast<RankedTensorType>(element.first.getType())
-                                     .getElementTypeBitWidth() /
-                                 8);
-  if (hasLanes && !reduction.empty()) {
+  bool isScatter = isa<tg::ScatterOp>(nest.roots.front().op);
+  int64_t points = product(nest.reduction());
+  int64_t bytes = facts.kept.size() * points * 8; // kept a lane, at most
+  if (hasLanes && points != 1) {
     int64_t alongLanes = 0, alongReduction = 0;
-    auto count = [&](ArrayRef<Access> accesses) {
-      for (const Access &access : accesses) {
-        if (access.phase % 2 != 0)
-          continue;
-        auto form = getStridedForm(access.position, dims.size());
-        if (!form)
-          continue;
-        alongLanes += form->strides[lane] == 1;
-        alongReduction += form->strides[numLoops - 1] == 1;
-      }
-    };
-    count(facts.loads);
-    count(facts.stores);
+    for (const auto *accesses : {&facts.loads, &facts.stores})
+      for (const Access &access : *accesses)
+        if (auto form = getStridedForm(access.position, dims.size());
+            form && access.phase % 2 == 0) {
+          alongLanes += form->strides[lane] == 1;
+          alongReduction += form->strides[numLoops - 1] == 1;
+        }
     // Short reductions are unrolled, and then the lanes outside vectorised.
-    bool isScatter = isa<tg::ScatterOp>(nest.roots.front().op);
     bool isShort = points <= 16 && facts.kept.empty();
-    lanesInside = isScatter || (alongLanes > alongReduction && !isShort);
+    if (isScatter || (alongLanes > alongReduction && !isShort))
+      shape = Shape::LanesInside;
+  } else if (hasLanes && !isScatter) {
+    for (unsigned dim = 0; dim < lane && shape != Shape::Tiles; ++dim) {
+      row = dim;
+      if (std::min(nest.sizes[row], nest.sizes[lane]) >= 8 &&
+          llvm::any_of(facts.loads,
+                       [&](const Access &load) { return isTurned(load); }))
+        shape = Shape::Tiles;
+    }
   }
-  laneTile = lanesInside ? std::min(nest.sizes[lane], kMaxLaneTile) : 1;
+  if (shape == Shape::LanesInside)
+    laneTile = std::min(nest.sizes[lane], kMaxLaneTile);
   while (laneTile > kMinLaneTile && laneTile * bytes > kMaxKeptBytes)
     laneTile /= 2;
   keepsElements = laneTile * bytes <= kMaxKeptBytes;
+}
+
+/// True where the elements of a tile that `load` reads are neighbours along
+/// `row`, not along the lanes.
+bool LoopEmitter::isTurned(const Access &load) const {
+  auto form = getStridedForm(load.position, dims.size());
+  return form && !load.inBranch && form->strides[row] == 1 &&
+         std::abs(form->strides[lane]) > 1;
 }
 
 LoopEmitter::Row LoopEmitter::addRow(Type type, int64_t numElements) {
@@ -194,9 +218,12 @@ FailureOr<EmittedFunction> LoopEmitter::emit() {
        llvm::zip_equal(kernel.inputs, function.inputArguments))
     pointers[input] = bodyFunction.getArgument(position);
 
-  emitRows();
+  extent = product(nest.parallel());
+  emitParallelLoops();
   builder.create<func::ReturnOp>(loc);
   addWrapper(*emitted.module, bodyFunction);
+  emitted.extent = extent;
+  emitted.iterations = iterations;
   emitted.scratchBytes = scratchBytes;
   if (hasFailed)
     return failure();
@@ -237,14 +264,13 @@ void LoopEmitter::addWrapper(ModuleOp module, func::FuncOp body) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-void LoopEmitter::emitFor(Value begin, Value end, unsigned dim,
-                          function_ref<void()> body) {
-  auto loop = builder.create<scf::ForOp>(loc, begin, end, constantIndex(1));
+void LoopEmitter::emitFor(Value begin, Value end, int64_t step,
+                          function_ref<void(Value)> body) {
+  auto loop = builder.create<scf::ForOp>(loc, begin, end, constantIndex(step));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Scope scope(*this);
-  dims[dim] = loop.getInductionVar();
-  body();
+  body(loop.getInductionVar());
 }
 
 /// Loops over the dimensions from `firstDim` on, carrying values through all.
@@ -267,69 +293,117 @@ LoopEmitter::emitLoopNest(unsigned firstDim, ValueRange initial,
   return loop.getResults();
 }
 
-/// The indices of the first `numDims` loops at position `flat` of their
-/// product.
-void LoopEmitter::bindOuter(Value flat, unsigned numDims) {
-  for (unsigned dim = numDims; dim-- > 0;) {
-    if (dim == 0) {
-      dims[0] = flat;
-      break;
-    }
-    Value size = constantIndex(nest.sizes[dim]);
-    dims[dim] = builder.create<arith::RemUIOp>(loc, flat, size);
+/// Splits `flat`, a position in the product of `sizes`, into its indices.
+SmallVector<Value> LoopEmitter::delinearize(Value flat,
+                                            ArrayRef<int64_t> sizes) {
+  SmallVector<Value> indices(sizes.size());
+  for (unsigned i = sizes.size(); i-- > 1;) {
+    Value size = constantIndex(sizes[i]);
+    indices[i] = builder.create<arith::RemUIOp>(loc, flat, size);
     flat = builder.create<arith::DivUIOp>(loc, flat, size);
   }
+  if (!sizes.empty())
+    indices[0] = flat;
+  return indices;
 }
 
-void LoopEmitter::emitRows() {
+void LoopEmitter::emitParallelLoops() {
   unsigned numBuffers = bodyFunction.getNumArguments() - 2;
   Value begin = bodyFunction.getArgument(numBuffers);
   Value end = bodyFunction.getArgument(numBuffers + 1);
-  auto emitLanes = [&](Value from, Value to) {
-    if (!lanesInside) {
-      emitFor(from, to, lane, [&] { emitStages(); });
-      return;
-    }
-    auto tiles =
-        builder.create<scf::ForOp>(loc, from, to, constantIndex(laneTile));
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(tiles.getBody());
-    Scope scope(*this);
-    tileBegin = tiles.getInductionVar();
-    Value full =
-        builder.create<arith::AddIOp>(loc, tileBegin, constantIndex(laneTile));
-    tileEnd = builder.create<arith::MinSIOp>(loc, full, to);
-    emitStages();
-  };
+  if (shape == Shape::Tiles)
+    return emitTiles(begin, end);
   // Without parallel loops there is one iteration, which is [0, 1).
-  if (!hasLanes) {
-    auto once = builder.create<scf::ForOp>(loc, begin, end, constantIndex(1));
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(once.getBody());
-    Scope scope(*this);
-    emitStages();
-    return;
-  }
+  if (!hasLanes)
+    return emitFor(begin, end, 1, [&](Value) { emitStages(); });
+  auto emitLanes = [&](Value from, Value to) {
+    emitFor(from, to, laneTile, [&](Value index) {
+      if (shape == Shape::LanesOutside) {
+        dims[lane] = index;
+      } else {
+        tileBegins[lane] = index;
+        tileEnds[lane] = minimum(add(index, laneTile), to);
+      }
+      emitStages();
+    });
+  };
   if (nest.numParallel == 1)
     return emitLanes(begin, end);
-  Value numLanes = constantIndex(nest.sizes[lane]);
+  int64_t size = nest.sizes[lane];
+  Value numLanes = constantIndex(size);
   Value firstRow = builder.create<arith::DivUIOp>(loc, begin, numLanes);
-  Value roundedUp = builder.create<arith::AddIOp>(
-      loc, end, constantIndex(nest.sizes[lane] - 1));
-  Value lastRow = builder.create<arith::DivUIOp>(loc, roundedUp, numLanes);
-  auto rows =
-      builder.create<scf::ForOp>(loc, firstRow, lastRow, constantIndex(1));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(rows.getBody());
-  Scope scope(*this);
-  Value row = rows.getInductionVar();
-  bindOuter(row, lane);
-  Value start = builder.create<arith::MulIOp>(loc, row, numLanes);
-  Value from = builder.create<arith::MaxSIOp>(
-      loc, builder.create<arith::SubIOp>(loc, begin, start), constantIndex(0));
-  Value to = builder.create<arith::MinSIOp>(
-      loc, builder.create<arith::SubIOp>(loc, end, start), numLanes);
-  emitLanes(from, to);
+  Value lastRow =
+      builder.create<arith::DivUIOp>(loc, add(end, size - 1), numLanes);
+  emitFor(firstRow, lastRow, 1, [&](Value index) {
+    SmallVector<Value> outer = delinearize(index, nest.parallel().drop_back());
+    llvm::copy(outer, dims.begin());
+    Value start = builder.create<arith::MulIOp>(loc, index, numLanes);
+    Value from = builder.create<arith::MaxSIOp>(
+        loc, builder.create<arith::SubIOp>(loc, begin, start),
+        constantIndex(0));
+    Value to =
+        minimum(builder.create<arith::SubIOp>(loc, end, start), numLanes);
+    emitLanes(from, to);
+  });
+}
+
+void LoopEmitter::emitTiles(Value begin, Value end) {
+  // A launch runs over the tiles of all but `row` and `lane`, then over those
+  // of these two.
+  SmallVector<unsigned> outer;
+  SmallVector<int64_t> counts;
+  for (unsigned dim = 0; dim < lane; ++dim)
+    if (dim != row) {
+      outer.push_back(dim);
+      counts.push_back(nest.sizes[dim]);
+    }
+  for (unsigned dim : {row, lane})
+    counts.push_back(llvm::divideCeil(nest.sizes[dim], kTile));
+  extent = product(counts);
+  iterations = kTile * kTile;
+  emitFor(begin, end, 1, [&](Value index) {
+    SmallVector<Value> indices = delinearize(index, counts);
+    for (auto [dim, value] : llvm::zip(outer, indices))
+      dims[dim] = value;
+    auto forTile = [&](unsigned dim, function_ref<void()> body) {
+      emitFor(tileBegins[dim], tileEnds[dim], 1, [&](Value index) {
+        dims[dim] = index;
+        body();
+      });
+    };
+    for (auto [dim, tile] : {std::pair(row, indices.rbegin()[1]),
+                             std::pair(lane, indices.back())}) {
+      tileBegins[dim] =
+          builder.create<arith::MulIOp>(loc, tile, constantIndex(kTile));
+      tileEnds[dim] =
+          minimum(add(tileBegins[dim], kTile), constantIndex(nest.sizes[dim]));
+    }
+    llvm::MapVector<Element, Row> turned;
+    for (const Access &load : facts.loads)
+      if (isTurned(load)) {
+        Value tensor = kernel.inputs[load.tensor];
+        Type type = cast<RankedTensorType>(tensor.getType()).getElementType();
+        turned.insert({{tensor, load.index}, addRow(type, kTile * kTile)});
+      }
+    forTile(lane, [&] {
+      forTile(row, [&] {
+        for (auto &[element, scratch] : turned)
+          store(evaluate(element.first, element.second), scratch.pointer,
+                turnedPosition());
+      });
+    });
+    turnedRows = std::move(turned);
+    forTile(row, [&] { forTile(lane, [&] { emitStages(); }); });
+  });
+}
+
+/// Place of the current iteration in a turned tile.
+Value LoopEmitter::turnedPosition() {
+  Value inRow = builder.create<arith::SubIOp>(loc, dims[row], tileBegins[row]);
+  Value inLane =
+      builder.create<arith::SubIOp>(loc, dims[lane], tileBegins[lane]);
+  Value start = builder.create<arith::MulIOp>(loc, inRow, constantIndex(kTile));
+  return builder.create<arith::AddIOp>(loc, start, inLane);
 }
 
 //===----------------------------------------------------------------------===//
@@ -350,7 +424,7 @@ void LoopEmitter::emitStages() {
   unsigned numStages = nest.numPhases() / 2;
   for (unsigned stage = 0; stage < numStages; ++stage) {
     phase = LoopNest::phaseOf(stage, /*isInner=*/true);
-    if (lanesInside)
+    if (shape == Shape::LanesInside)
       emitStageLanesInside(stage);
     else
       emitStageLanesOutside(stage);
@@ -443,7 +517,10 @@ void LoopEmitter::emitStageLanesInside(unsigned stage) {
   auto reductions = rootsOf(stage, /*isInner=*/true, /*reductions=*/true);
   auto pointwise = rootsOf(stage, /*isInner=*/true, /*reductions=*/false);
   auto forLanes = [&](function_ref<void()> body) {
-    emitFor(tileBegin, tileEnd, lane, body);
+    emitFor(tileBegins[lane], tileEnds[lane], 1, [&](Value index) {
+      dims[lane] = index;
+      body();
+    });
   };
   for (const LoopNest::Root *root : reductions)
     for (OpResult result : root->op->getResults())
@@ -475,7 +552,7 @@ void LoopEmitter::emitStageLanesInside(unsigned stage) {
 }
 
 Value LoopEmitter::lanePosition() {
-  return builder.create<arith::SubIOp>(loc, dims[lane], tileBegin);
+  return builder.create<arith::SubIOp>(loc, dims[lane], tileBegins[lane]);
 }
 
 Value LoopEmitter::readReduction(OpResult result) {
@@ -494,13 +571,15 @@ Value LoopEmitter::keptPosition() {
   AffineExpr position = getAffineConstantExpr(0, context);
   for (unsigned dim = nest.numParallel; dim < numLoops; ++dim)
     position = position * nest.sizes[dim] + getAffineDimExpr(dim, context);
-  if (!lanesInside)
+  if (shape != Shape::LanesInside)
     return emitIndex(position);
   return builder.create<arith::AddIOp>(loc, emitIndex(position * laneTile),
                                        lanePosition());
 }
 
 Value LoopEmitter::recall(const Element &element) {
+  if (auto turned = turnedRows.find(element); turned != turnedRows.end())
+    return load(turned->second.pointer, turnedPosition(), turned->second.type);
   auto row = keptRows.find(element);
   if (row == keptRows.end() || phase % 2 != 0 ||
       facts.kept.lookup(element) == phase)

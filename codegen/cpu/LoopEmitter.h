@@ -19,6 +19,8 @@ struct LoopFunction {
 
 struct EmittedFunction {
   mlir::OwningOpRef<mlir::ModuleOp> module; ///< func, scf, arith, math and llvm
+  int64_t extent = 1;                       ///< of the launch
+  int64_t iterations = 1; ///< of the parallel loops, in one of the launch
   int64_t scratchBytes = 0;
 };
 

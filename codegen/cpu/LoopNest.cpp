@@ -83,7 +83,8 @@ private:
   void onComputed(const Element &, Value) override { open.pop_back(); }
   void onLoad(Value tensor, AffineExpr position) override {
     nodes[open.back().first].load =
-        Access{inputNumbers.lookup(tensor), position, 0};
+        Access{inputNumbers.lookup(tensor), position,
+               numbers.begin()[open.back().first].first.second};
   }
   void onIndex(AffineExpr index) override { indices.push_back(index); }
   void onOperation(Operation *op) override {
@@ -136,10 +137,13 @@ void TrialRun::onDemand(const Element &element) {
 
 void TrialRun::runRoot(const LoopNest::Root &root, LoopFacts &facts) {
   unsigned phase = LoopNest::phaseOf(root.stage, root.isInner);
-  auto addStores = [&](Value result, AffineExpr position) {
+  auto addStores = [&](Value result, AffineMap index) {
+    AffineExpr position = simplify(
+        linearize(index, cast<RankedTensorType>(result.getType()).getShape()));
     for (auto [i, output] : llvm::enumerate(kernel.outputs))
       if (output == result)
-        facts.stores.push_back({static_cast<unsigned>(i), position, phase});
+        facts.stores.push_back(
+            {static_cast<unsigned>(i), position, index, phase});
   };
   AffineMap at = simplify(root.loopMap);
   if (auto scatter = dyn_cast<tg::ScatterOp>(root.op)) {
@@ -163,9 +167,7 @@ void TrialRun::runRoot(const LoopNest::Root &root, LoopFacts &facts) {
     AffineMap index = simplify(LoopNest::resultIndex(root, result));
     // Results of a reduction are stored after its loops.
     unsigned before = facts.stores.size();
-    addStores(result,
-              simplify(linearize(
-                  index, cast<RankedTensorType>(result.getType()).getShape())));
+    addStores(result, index);
     if (isReduction)
       for (Access &access : llvm::drop_begin(facts.stores, before))
         access.phase = LoopNest::phaseOf(root.stage, /*isInner=*/false);
@@ -218,6 +220,7 @@ void TrialRun::visit(unsigned node, unsigned phase, bool inBranch,
   if (info.load) {
     facts.loads.push_back(*info.load);
     facts.loads.back().phase = phase;
+    facts.loads.back().inBranch = inBranch;
   }
   for (unsigned needed : info.always)
     visit(needed, phase, inBranch, facts);

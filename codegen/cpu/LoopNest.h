@@ -49,7 +49,9 @@ struct LoopNest {
 struct Access {
   unsigned tensor = 0; ///< number among the inputs, or among the outputs
   mlir::AffineExpr position;
+  mlir::AffineMap index; ///< in each dimension of the tensor
   unsigned phase = 0;
+  bool inBranch = false; ///< not made by every iteration
 };
 
 /// What a trial run of the nest finds.

@@ -159,6 +159,38 @@ TEST(CpuKernels, ViewsAreReadInPlace) {
   EXPECT_EQ(valuesOf<float>(outputs[0]), expected);
 }
 
+TEST(CpuKernels, TransposedOperandsAreTurnedTileByTile) {
+  // 70 x 45: tiles of 32 with rests on both sides.
+  const int rows = 70, columns = 45;
+  auto x = randomFloats(rows * columns), y = randomFloats(rows * columns, 2);
+  auto plan = planOf(kernelProgram({"tensor<70x45xf32>", "tensor<45x70xf32>"},
+                                   {"tensor<70x45xf32>"}, R"(
+    %t = tg.view %x1 (d0, d1) -> (d1, d0) : tensor<45x70xf32> -> tensor<70x45xf32>
+    %e = tensor.empty() : tensor<70x45xf32>
+    %r = linalg.generic {indexing_maps = [#id, #id, #id],
+        iterator_types = ["parallel", "parallel"]}
+        ins(%x0, %t : tensor<70x45xf32>, tensor<70x45xf32>)
+        outs(%e : tensor<70x45xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %s = arith.subf %a, %b : f32
+      linalg.yield %s : f32
+    } -> tensor<70x45xf32>
+    tg.yield %r : tensor<70x45xf32>)",
+                                   "#id = affine_map<(d0, d1) -> (d0, d1)>"));
+  ASSERT_TRUE(plan);
+  const plan::Launch &launch = *plan->forward.steps.at(0).launch;
+  EXPECT_EQ(launch.extent, 3 * 2); // tiles
+  EXPECT_EQ(launch.scratchBytes, 32 * 32 * 4);
+  auto outputs =
+      run(*plan, {floats({rows, columns}, x), floats({columns, rows}, y)});
+  ASSERT_EQ(outputs.size(), 1u);
+  std::vector<float> expected;
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < columns; ++j)
+      expected.push_back(x[i * columns + j] - y[j * rows + i]);
+  EXPECT_EQ(valuesOf<float>(outputs[0]), expected);
+}
+
 constexpr const char *kRowMaps = "#id = affine_map<(d0, d1) -> (d0, d1)>\n"
                                  "#row = affine_map<(d0, d1) -> (d0)>\n"
                                  "#column = affine_map<(d0, d1) -> (d1)>\n"

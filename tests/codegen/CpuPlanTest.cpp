@@ -183,6 +183,35 @@ TEST(CpuPlan, NarrowingEpilogueNeedsAWorkspace) {
   EXPECT_EQ(plan->forward.arenaBytes, 64); // 15 floats, to a cache line
 }
 
+TEST(CpuPlan, TranspositionIsALibraryCopy) {
+  auto plan = planOf(forward(input("x", "tensor<3x4xf32>"),
+                             output("tensor<4x3xf32>"), R"(
+  %y = tg.kernel "transpose"(%x) reason "" {
+  ^bb0(%a: tensor<3x4xf32>):
+    %t = tg.view %a (d0, d1) -> (d1, d0) : tensor<3x4xf32> -> tensor<4x3xf32>
+    %e = tensor.empty() : tensor<4x3xf32>
+    %r = linalg.generic {indexing_maps = [#id, #id],
+        iterator_types = ["parallel", "parallel"]}
+        ins(%t : tensor<4x3xf32>) outs(%e : tensor<4x3xf32>) {
+    ^bb1(%v: f32, %o: f32):
+      linalg.yield %v : f32
+    } -> tensor<4x3xf32>
+    tg.yield %r : tensor<4x3xf32>
+  } : (tensor<3x4xf32>) -> tensor<4x3xf32>
+)",
+                             "%y"));
+  ASSERT_TRUE(plan);
+  ASSERT_THAT(plan->forward.steps, SizeIs(1));
+  EXPECT_TRUE(plan->kernels.empty());
+  EXPECT_THAT(plan->forward.steps[0].library->inputs.at(0).strides,
+              ElementsAre(1, 4));
+  auto outputs =
+      run(*plan, {floats({3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})});
+  ASSERT_THAT(outputs, SizeIs(1));
+  EXPECT_THAT(valuesOf<float>(outputs[0]),
+              ElementsAre(0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11));
+}
+
 //===----------------------------------------------------------------------===//
 // Sharing memory
 //===----------------------------------------------------------------------===//

@@ -122,10 +122,8 @@ void FxGraphBuilder::alias(std::string_view name, size_t offset,
 
 void FxGraphBuilder::refuse(std::string_view name, size_t offset,
                             std::string target) {
-  constexpr size_t kMaxShown = 80;
   define(name, offset, {});
-  target.resize(std::min(target.size(), kMaxShown));
-  refusals.refusals.push_back({std::move(target), offset});
+  refusals.refusals.push_back({std::string(shorten(target)), offset});
 }
 
 Argument FxGraphBuilder::use(std::string_view name, size_t offset) {

@@ -194,6 +194,17 @@ void FxSource::fail(size_t offset, std::string what, std::string help,
              std::move(notes));
 }
 
+std::string_view shorten(std::string_view text, size_t maxBytes) {
+  if (text.size() <= maxBytes)
+    return text;
+  auto isContinuation = [](char c) {
+    return static_cast<unsigned char>(c) >> 6 == 2;
+  };
+  while (maxBytes > 0 && isContinuation(text[maxBytes]))
+    --maxBytes;
+  return text.substr(0, maxBytes);
+}
+
 size_t indentation(std::string_view line) {
   return std::min(line.find_first_not_of(" \t"), line.size());
 }
@@ -233,7 +244,7 @@ FxToken FxLexer::expectName(std::string_view what) {
 }
 
 void FxLexer::failExpected(std::string_view what) const {
-  std::string found = fmt::format("'{}'", next.text.substr(0, 40));
+  std::string found = fmt::format("'{}'", shorten(next.text));
   if (next.kind == FxToken::Kind::End)
     found = "the end of the text";
   else if (next.kind == FxToken::Kind::Newline)

@@ -48,6 +48,9 @@ private:
   std::vector<Line> lines;
 };
 
+/// The front of a text, for a message; cuts no character of UTF-8 in two.
+std::string_view shorten(std::string_view text, size_t maxBytes = 60);
+
 /// Spaces and tabs at the front of a line.
 size_t indentation(std::string_view line);
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <functional>
 #include <map>
 
 namespace gcompile::frontend {
@@ -129,8 +129,7 @@ private:
     return meta && meta->kind == ValueKind::Tensor;
   }
   std::string_view shown(const FxExpr &expr) const {
-    return source.text().substr(expr.begin,
-                                std::min<size_t>(expr.end - expr.begin, 60));
+    return shorten(source.text().substr(expr.begin, expr.end - expr.begin));
   }
 
   Context &context;
@@ -418,6 +417,7 @@ struct Candidate {
   size_t begin;      ///< where "class", "def" or "graph" is
   size_t firstLine, endLine;
   bool isComplete = false;
+  bool isBackward = false; ///< or forward and backward in one
 };
 
 /// Where a graph begins in `line`, and in which form; none if it does not.
@@ -438,13 +438,26 @@ findHeader(std::string_view line) {
   return std::nullopt;
 }
 
+/// " ===== Forward graph 0 =====", of a log.
+bool isTitle(std::string_view text) {
+  return text.size() > 12 && text.starts_with("=====") &&
+         text.ends_with("=====");
+}
+
+/// Whether a line has parameters that are gradients of outputs, by the name
+/// that AOTAutograd gives them.
+bool takesGradients(std::string_view line) {
+  return line.starts_with("tangents_") ||
+         (line.starts_with("def forward(") &&
+          line.find(", tangents_") != line.npos);
+}
+
 std::vector<Candidate> findGraphs(const FxSource &source) {
   std::vector<Candidate> graphs;
   std::string title;
   for (size_t i = 0; i < source.numLines();) {
     std::string_view text = trim(source.line(i));
-    if (text.starts_with("=====") && text.ends_with("=====") &&
-        text.size() > 12)
+    if (isTitle(text))
       title = trim(text.substr(5, text.size() - 10));
     auto header = findHeader(source.line(i));
     if (!header) {
@@ -458,23 +471,25 @@ std::vector<Candidate> findGraphs(const FxSource &source) {
                     i,
                     i + 1,
                     false};
-    // It reaches to the next line that is indented no more than its first.
+    constexpr size_t npos = std::string::npos;
+    graph.isBackward = graph.title.find("Backward graph") != npos ||
+                       graph.title.find("Joint graph") != npos ||
+                       takesGradients(text);
+    // It reaches to the next title, or line indented no more than its first.
     for (; graph.endLine < source.numLines(); ++graph.endLine) {
       std::string_view line = source.line(graph.endLine);
       std::string_view inner = trim(line);
-      if (!inner.empty() && indentation(line) <= indent && inner[0] != ')')
+      bool isInside = inner.empty() || inner[0] == ')' ||
+                      (indentation(line) > indent && !isTitle(inner));
+      if (!isInside)
         break;
       graph.isComplete |= inner.starts_with("return");
+      graph.isBackward |= takesGradients(inner);
     }
     i = graph.endLine;
     graphs.push_back(std::move(graph));
   }
   return graphs;
-}
-
-bool isBackward(const Candidate &graph) {
-  return graph.title.find("Backward graph") != graph.title.npos ||
-         graph.title.find("Joint graph") != graph.title.npos;
 }
 
 Candidate selectGraph(const FxSource &source, const std::string &wanted) {
@@ -492,8 +507,8 @@ Candidate selectGraph(const FxSource &source, const std::string &wanted) {
     std::erase_if(graphs, [&](const Candidate &graph) {
       return graph.title.find(wanted) == graph.title.npos;
     });
-  else if (!std::ranges::all_of(graphs, isBackward))
-    std::erase_if(graphs, isBackward);
+  else if (!std::ranges::all_of(graphs, &Candidate::isBackward))
+    std::erase_if(graphs, std::mem_fn(&Candidate::isBackward));
   if (graphs.empty())
     throwError(ErrorCode::InvalidArgument,
                fmt::format("{}: no graph's title has '{}' in it", source.name(),

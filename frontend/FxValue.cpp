@@ -144,13 +144,11 @@ private:
       };
       return {Slice{part(1), part(2), part(3)}};
     }
-    source.fail(
-        expr.begin,
-        fmt::format(
-            "'{}(...)' as an argument is not supported",
-            source.text().substr(
-                callee.begin, std::min<size_t>(callee.end - callee.begin, 60))),
-        {}, ErrorCode::Unsupported);
+    source.fail(expr.begin,
+                fmt::format("'{}(...)' as an argument is not supported",
+                            shorten(source.text().substr(
+                                callee.begin, callee.end - callee.begin))),
+                {}, ErrorCode::Unsupported);
   }
 
   /// device(type='cuda', index=0), device('cuda:0')

@@ -335,6 +335,14 @@ TEST(FxText, falls_back_to_the_last_complete_graph_of_a_log) {
             "test.txt: no graph's title has 'graph 2' in it");
 }
 
+TEST(FxText, a_graph_that_takes_gradients_is_no_forward_graph) {
+  std::string log =
+      " ===== AFTER POST GRAD =====\n" + module("return (x,)") +
+      "\n ===== AFTER POST GRAD =====\n" +
+      module("return (y,)", ", y: \"f32[2]\", tangents_1: \"f32[2]\"");
+  EXPECT_EQ(showOutputs(read(log).program.graph), "[%x]");
+}
+
 TEST(FxText, names_all_calls_of_a_dynamo_graph) {
   Result<Model> model = tryRead(readData("aot_log_2.8.txt"), "__compiled_fn_1");
   ASSERT_FALSE(model);

@@ -33,6 +33,37 @@ def DecomposePass : Pass<"tg-decompose", "mlir::ModuleOp"> {
 // From the aten program to the tensor program
 //===----------------------------------------------------------------------===//
 
+def LegalizePass : Pass<"tg-legalize", "mlir::ModuleOp"> {
+  let summary = "the aten program as a tensor program";
+  let description = [{
+    Replaces every aten.call by what computes it: pointwise, reduction and windowed
+    operators become `linalg.generic`, views become `tg.view`, matrix products,
+    convolutions, attention, sorting, scans and scatters the structured ops of tg.
+    Unsigned types become signless; scalars become 0-d tensors.
+
+        %y = aten.call "aten.add.Tensor"(%x, %b, 1) : (tensor<4x8xbf16>, tensor<8xbf16>) -> tensor<4x8xbf16>
+        // becomes
+        %y = linalg.generic {indexing_maps = [(d0, d1) -> (d0, d1), (d0, d1) -> (d1), (d0, d1) -> (d0, d1)], ...} {
+          %0 = arith.extf %in : bf16 to f32
+          %1 = arith.extf %in_0 : bf16 to f32
+          %2 = arith.addf %0, %1 : f32
+          %3 = arith.truncf %2 fastmath<contract> : f32 to bf16
+          linalg.yield %3 : bf16
+        }
+
+    Numbers mean what they mean in PyTorch: half precision is computed in float32 and
+    rounded once an operator, by a `truncf` marked `contract` that a later pass may
+    elide; conversions of the user's own are unmarked and stay.
+
+    Needs static shapes, a functional program and core operators. An operator without a
+    lowering, or a form of it, is an error at its node; one run reports all of them.
+    Counters: `operators`.
+  }];
+  let dependentDialects = [
+    "gcompile::tg::TGDialect", "mlir::arith::ArithDialect", "mlir::linalg::LinalgDialect",
+    "mlir::math::MathDialect", "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // On the tensor program
 //===----------------------------------------------------------------------===//

@@ -94,11 +94,19 @@ std::string magnitude(int64_t value) {
   return fmt::format("{}", value < 0 ? 0 - bits : bits);
 }
 
+/// As Python does, so never as an integer.
+std::string printFloat(double value) {
+  std::string text = fmt::format("{}", value);
+  return text.find_first_of(".en") == text.npos ? text + ".0" : text;
+}
+
 /// `term` without its sign, where it has a negative one.
 std::optional<std::string> printNegated(const SymExpr &term) {
   using Kind = SymExpr::Kind;
   if (term.kind == Kind::Integer && term.value < 0)
     return magnitude(term.value);
+  if (term.kind == Kind::Float && term.floatValue < 0)
+    return printFloat(-term.floatValue);
   if (term.kind == Kind::Neg)
     return print(*term.operands[0], kProduct);
   if (term.kind == Kind::Mul && term.operands.size() > 1 &&
@@ -121,7 +129,7 @@ std::string printUnbracketed(const SymExpr &expr) {
   case Kind::Integer:
     return fmt::format("{}", expr.value);
   case Kind::Float:
-    return fmt::format("{}", expr.floatValue);
+    return printFloat(expr.floatValue);
   case Kind::Symbol:
     return expr.name;
   case Kind::Neg:

@@ -24,7 +24,7 @@ SmallVector<Value> capturedValues(Operation *op) {
   return SmallVector<Value>(captured.begin(), captured.end());
 }
 
-FixedValues::FixedValues(func::FuncOp forward) {
+SmallVector<BlockArgument> weightArguments(func::FuncOp forward) {
   llvm::StringSet<> mutatedNames;
   for (unsigned i = 0; i < forward.getNumResults(); ++i) {
     DictionaryAttr attrs = forward.getResultAttrDict(i);
@@ -32,14 +32,21 @@ FixedValues::FixedValues(func::FuncOp forward) {
     if (kind == "buffer_mutation" || kind == "parameter_mutation")
       mutatedNames.insert(stringAttr(attrs, "aten.name"));
   }
+  SmallVector<BlockArgument> weights;
   for (BlockArgument argument : forward.getArguments()) {
     DictionaryAttr attrs = forward.getArgAttrDict(argument.getArgNumber());
     StringRef kind = stringAttr(attrs, "aten.kind");
     bool isWeight = kind == "parameter" || kind == "buffer" ||
                     kind == "constant" || kind == "prepared";
     if (isWeight && !mutatedNames.contains(stringAttr(attrs, "aten.name")))
-      values.insert(argument);
+      weights.push_back(argument);
   }
+  return weights;
+}
+
+FixedValues::FixedValues(func::FuncOp forward) {
+  for (BlockArgument weight : weightArguments(forward))
+    values.insert(weight);
   for (Operation &op : forward.getBody().front())
     add(&op);
 }

@@ -5,10 +5,14 @@
 
 namespace gcompile {
 
+/// The parameters, buffers, constants and prepared values among the arguments
+/// of `forward`, but for those that a result mutates.
+llvm::SmallVector<mlir::BlockArgument>
+weightArguments(mlir::func::FuncOp forward);
+
 /// Values of `forward`'s body that are the same in every run with the same
-/// weights: parameters, buffers and constants of its signature that no result
-/// mutates, and what is computed from these without random numbers or control
-/// flow.
+/// weights: these and what is computed from them without random numbers or
+/// control flow.
 class FixedValues {
 public:
   explicit FixedValues(mlir::func::FuncOp forward);

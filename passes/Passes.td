@@ -8,6 +8,27 @@ include "mlir/Pass/PassBase.td"
 // On the aten program
 //===----------------------------------------------------------------------===//
 
+def FoldBatchNormPass : Pass<"tg-fold-batch-norm", "mlir::func::FuncOp"> {
+  let summary = "fold inference batch norms into the weights before them";
+  let description = [{
+    A batch norm with fixed statistics is `y * s + (beta - mean * s)` a channel, with
+    `s = gamma / sqrt(var + eps)`. After a convolution or a linear layer whose weights are
+    parameters, the weight takes the factor and the bias the rest; both are computed from
+    weights alone, in float32 at least, and `tg-split-prepare` does so once. Real
+    arithmetic is the same; roundings differ as much as those of any other order of sums.
+
+        %c = aten.call "aten.conv2d.default"(%x, %w, unit, ...) : ...
+        %y = aten.call "aten.batch_norm.default"(%c, %gamma, %beta, %mean, %var, false, ...) : ...
+        // becomes
+        %y = aten.call "aten.conv2d.default"(%x, %w_scaled, %bias, ...) : ...
+
+    Not done: a convolution with a second reader, which wants the unscaled result; statistics
+    or weights that the program computes from its inputs or mutates; transposed convolutions
+    in groups. Counters: `folded`.
+  }];
+  let dependentDialects = ["gcompile::aten::AtenDialect", "gcompile::tg::TGDialect"];
+}
+
 def DecomposePass : Pass<"tg-decompose", "mlir::ModuleOp"> {
   let summary = "write composite operators in terms of simpler ones";
   let description = [{
@@ -76,9 +97,9 @@ def FoldViewsPass : Pass<"tg-fold-views", "mlir::func::FuncOp"> {
   let summary = "read through views";
   let description = [{
     Composes `tg.view` into the indexing maps of the `linalg.generic`s and `tg.scatter`s
-    that read it. A generic that only copies becomes a view and folds likewise. Values with one known scalar in every element are
-    read as that scalar, and a generic that computes one becomes a `linalg.fill`. Exact:
-    each reader gets the elements that it got before.
+    that read it. A generic that only copies becomes a view and folds likewise. Values with
+    one known scalar in every element are read as that scalar, and a generic that computes
+    one becomes a `linalg.fill`. Exact: each reader gets the elements that it got before.
 
         %t = tg.view %x (d0, d1) -> (d1, d0) : tensor<4x8xf32> -> tensor<8x4xf32>
         %y = linalg.generic {indexing_maps = [#id, #id], ...} ins(%t : tensor<8x4xf32>) ...

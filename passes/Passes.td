@@ -29,6 +29,28 @@ def FoldBatchNormPass : Pass<"tg-fold-batch-norm", "mlir::func::FuncOp"> {
   let dependentDialects = ["gcompile::aten::AtenDialect", "gcompile::tg::TGDialect"];
 }
 
+def SpecializePass : Pass<"tg-specialize", "mlir::ModuleOp"> {
+  let summary = "replace symbolic sizes by numbers";
+  let description = [{
+    Gives @forward the sizes of one run: binds each symbol to the size of the input it stands for, computes every
+    symbolic scalar, and lets the operators' result rules say all types anew. Afterwards all shapes are static. Sizes
+    outside the range of a symbol, and assertions that fail, are errors; assertions that hold are dropped.
+
+        func.func @forward(%x: tensor<?x8xf32, #aten.dims<"s0", "8">> ...) {
+          %n = aten.call "aten.sym_size.int"(%x, 0) : ...
+          %m = aten.call "_operator.mul"(%n, 2) : ...
+          %y = aten.call "aten.full.default"([%m], 1.0, ...) : ...
+        // becomes, with sizes=4x8
+        func.func @forward(%x: tensor<4x8xf32> ...) {
+          %y = aten.call "aten.full.default"([8], 1.0, ...) : () -> tensor<8xf32>
+
+    Not done: sizes that depend on data, an error. Assertions about data are dropped unchecked. Counters:
+    `scalars-folded`, `asserts-checked`.
+  }];
+  let options = [ListOption<"sizes", "sizes", "std::string", "sizes of the tensor inputs in order, like 8x64">];
+  let dependentDialects = ["gcompile::aten::AtenDialect", "gcompile::tg::TGDialect"];
+}
+
 def DecomposePass : Pass<"tg-decompose", "mlir::ModuleOp"> {
   let summary = "write composite operators in terms of simpler ones";
   let description = [{

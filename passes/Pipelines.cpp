@@ -21,14 +21,9 @@ void buildLegalizePipeline(OpPassManager &manager,
         "x"));
   specialize.sizes = sizes;
   manager.addPass(createSpecializePass(specialize));
-  // Before any rewrite: until writes are gone, the order of calls matters.
-  manager.addPass(createFunctionalizePass());
   // The reference is the program as exported: nothing is folded into weights.
   if (!options.isReference)
-    manager.addPass(createFoldBatchNormPass());
-  // The reference is the program as exported: nothing is folded into weights.
-  if (!options.isReference)
-    manager.addPass(createFoldBatchNormPass());
+    manager.addNestedPass<func::FuncOp>(createFoldBatchNormPass());
   manager.addPass(createDecomposePass());
   manager.addPass(createLegalizePass());
   if (options.isReference)
@@ -41,8 +36,6 @@ void buildLegalizePipeline(OpPassManager &manager,
 void buildFusePipeline(OpPassManager &manager, const PipelineOptions &options) {
   manager.addNestedPass<func::FuncOp>(createFoldViewsPass());
   if (!options.isReference) {
-    // Matched before views are settled by fusion: repeats of heads are views.
-    manager.addNestedPass<func::FuncOp>(createMatchAttentionPass());
     // Joined weights are weight-only work, so this comes before the split.
     manager.addPass(createMergeMatmulsPass());
     manager.addNestedPass<func::FuncOp>(createFoldViewsPass());
@@ -54,9 +47,6 @@ void buildFusePipeline(OpPassManager &manager, const PipelineOptions &options) {
   if (options.isReference)
     fuse.strategy = "none";
   manager.addNestedPass<func::FuncOp>(createFusePass(fuse));
-  // Roundings in the middle of a kernel are only known once kernels are.
-  if (!options.isReference)
-    manager.addNestedPass<func::FuncOp>(createElideRoundingPass());
   manager.addNestedPass<func::FuncOp>(createVerifyKernelsPass());
 }
 

@@ -143,7 +143,13 @@ struct Binding {
 class GraphImporter {
 public:
   GraphImporter(OpBuilder &builder, const Graph &graph)
-      : builder(builder), context(builder.getContext()), graph(graph) {}
+      : builder(builder), context(builder.getContext()), graph(graph) {
+    for (const Node &node : graph.nodes)
+      for (const NamedArgument &argument : node.arguments)
+        noteUses(argument.value);
+    for (const Argument &output : graph.outputs)
+      noteUses(output);
+  }
 
   /// The type recorded for a value, or null.
   Type recordedType(StringRef name) {
@@ -173,6 +179,14 @@ public:
   bool good() const { return isGood; }
 
 private:
+  void noteUses(const Argument &argument) {
+    if (auto *reference = get<ValueRef>(argument))
+      used.insert(reference->name);
+    else if (auto *list = get<Argument::List>(argument))
+      for (const Argument &element : *list)
+        noteUses(element);
+  }
+
   Type typeOf(const ValueMeta &meta) {
     switch (meta.kind) {
     case ValueKind::SymInt:
@@ -434,7 +448,8 @@ private:
         Type type = recordedType(reference->name);
         if (!type)
           return {};
-        types.push_back(type);
+        // Exporters are careless about results that nothing reads.
+        types.push_back(used.contains(reference->name) ? type : anyType());
       } else if (auto *list = get<Argument::List>(result)) {
         counts[index] = list->size();
         for (const Argument &element : *list) {
@@ -450,6 +465,9 @@ private:
     }
     return types;
   }
+
+  /// Stands for a type that is not known and does not matter.
+  Type anyType() { return NoneType::get(context); }
 
   /// A recorded type against what the operator's rule says. They may differ in
   /// sizes that are symbolic, and where PyTorch leaves a result undefined.
@@ -853,6 +871,7 @@ private:
   MLIRContext *context;
   const Graph &graph;
   llvm::StringMap<Binding> bindings;
+  llvm::StringSet<> used; ///< names that something reads
   llvm::StringSet<> poisoned;
   bool isGood = true;
 };

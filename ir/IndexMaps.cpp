@@ -54,12 +54,13 @@ void addTo(LinearSum &sum, AffineExpr expr, int64_t scale) {
   sum.terms.push_back({scale, expr});
 }
 
+/// Keeps the order of the terms, so that simplifying twice changes nothing.
 AffineExpr toExpr(const LinearSum &sum, MLIRContext *context) {
-  AffineExpr expr = getAffineConstantExpr(sum.constant, context);
+  AffineExpr expr = getAffineConstantExpr(0, context);
   for (auto [coefficient, factor] : sum.terms)
     if (coefficient != 0)
-      expr = factor * coefficient + expr;
-  return expr;
+      expr = expr + factor * coefficient;
+  return expr + sum.constant;
 }
 
 /// Splits `sum` into a part whose coefficients are multiples of `divisor` and a
@@ -82,19 +83,22 @@ LinearSum divided(LinearSum sum, int64_t divisor) {
   return sum;
 }
 
-/// (r floordiv divisor) where every coefficient of r and the divisor share a
-/// factor g: the remainder below g of the constant cannot carry.
-std::pair<LinearSum, int64_t> reduceByCommonFactor(LinearSum sum,
-                                                   int64_t divisor) {
-  int64_t common = divisor;
-  for (auto &term : sum.terms)
-    common = std::gcd(common, term.first);
-  if (common <= 1)
-    return {sum, divisor};
-  for (auto &term : sum.terms)
-    term.first /= common;
-  sum.constant = floorDiv(sum.constant, common);
-  return {sum, divisor / common};
+/// `sum floordiv divisor` with a smaller divisor, where a part of the sum
+/// cannot carry: floor((g * a + r) / (g * d)) is floor(a / d) for 0 <= r < g.
+std::pair<LinearSum, int64_t> dropCarryless(LinearSum sum, int64_t divisor,
+                                            ArrayRef<int64_t> sizes,
+                                            MLIRContext *context) {
+  for (auto &term : sum.terms) {
+    int64_t common = std::gcd(divisor, term.first);
+    if (common <= 1)
+      continue;
+    auto [multiple, rest] = splitMultiples(sum, common);
+    auto range = rangeOf(toExpr(rest, context), sizes);
+    if (range && range->first >= 0 && range->second < common)
+      return dropCarryless(divided(multiple, common), divisor / common, sizes,
+                           context);
+  }
+  return {sum, divisor};
 }
 
 } // namespace
@@ -208,7 +212,8 @@ AffineExpr simplifyInRange(AffineExpr expr, ArrayRef<int64_t> sizes) {
   if (expr.getKind() == AffineExprKind::FloorDiv) {
     auto [multiple, rest] = splitMultiples(sum, *divisor);
     AffineExpr quotient = toExpr(divided(multiple, *divisor), context);
-    auto [reduced, reducedDivisor] = reduceByCommonFactor(rest, *divisor);
+    auto [reduced, reducedDivisor] =
+        dropCarryless(rest, *divisor, sizes, context);
     AffineExpr restExpr = toExpr(reduced, context);
     if (auto range = rangeOf(restExpr, sizes)) {
       int64_t low = floorDiv(range->first, reducedDivisor);

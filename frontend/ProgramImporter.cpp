@@ -358,10 +358,11 @@ private:
         fail(node) << "lacks the argument '" << slot.name << "'";
         return false;
       }
-      if (value && !aten::fitsSchema(slot, arg,
-                                     llvm::map_to_vector(operands, [](Value v) {
-                                       return v.getType();
-                                     }))) {
+      if (value && !isWrapped &&
+          !aten::fitsSchema(slot, arg,
+                            llvm::map_to_vector(operands, [](Value v) {
+                              return v.getType();
+                            }))) {
         fail(node) << "argument '" << slot.name << "' should be "
                    << aten::describe(slot) << ", but is " << arg;
         return false;
@@ -413,6 +414,9 @@ private:
       bindings[get<ValueRef>(node.results[0])->name] = binding;
       return;
     }
+    // FX text names every node, also one that returns nothing.
+    if (schema.returns.empty() && node.results.size() == 1)
+      return;
     for (auto [index, result] : llvm::enumerate(node.results)) {
       if (index >= schema.returns.size()) {
         fail(node) << "names " << node.results.size()

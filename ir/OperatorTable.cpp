@@ -335,7 +335,8 @@ static bool fits(ArgType type, Attribute arg, TypeRange operandTypes) {
     return isa<TypeAttr>(arg);
   case ArgType::Any:
     return true;
-  case ArgType::Tensor:
+  case ArgType::Tensor: // a Python number may stand for one
+    return isa<IntegerAttr, FloatAttr>(arg);
   case ArgType::Generator:
     return false;
   }

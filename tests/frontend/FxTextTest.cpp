@@ -229,6 +229,28 @@ TEST(FxText, reads_sub_graphs_of_cond) {
   EXPECT_EQ(branch.nodes[1].location.code, "mul = sin * 2;  sin = None");
 }
 
+TEST(FxText, reads_symbolic_sizes) {
+  Model model = read(readData("mlp_dynamic_2.11.txt"));
+  const Graph &graph = model.program.graph;
+  EXPECT_EQ(show(graph.inputs.back()), "%x");
+  EXPECT_EQ(show(graph.values.at("x")), "f32[s77, 64][64, 1]cuda:0");
+  EXPECT_EQ(show(graph.values.at("permute")), "f32[64, 256][1, 64]cuda:0");
+  EXPECT_EQ(showOutputs(graph), "[%_softmax]");
+}
+
+TEST(FxText, reads_what_inductor_transformed) {
+  Model model = read(readData("mlp_transformed_2.11.txt"));
+  const std::vector<Node> &nodes = model.program.graph.nodes;
+  ASSERT_EQ(nodes.size(), 25u);
+  EXPECT_EQ(nodes[18].name, "addmm_1");
+  EXPECT_EQ(nodes[18].location.line, 7);
+  EXPECT_EQ(show(nodes[19]),
+            "prepare_softmax_online_default = "
+            "prims.prepare_softmax_online.default(%addmm_1, -1)");
+  EXPECT_EQ(nodes[19].location.file, "");
+  EXPECT_EQ(nodes[24].location.line, 7);
+}
+
 TEST(FxText, reads_nested_control_flow) {
   Model model = read(readData("control_flow_2.8.txt"));
   const Graph &graph = model.program.graph;

@@ -3,6 +3,7 @@
 #include "StackTrace.h"
 #include "SymExprText.h"
 
+#include <cmath>
 #include <fmt/format.h>
 #include <set>
 #include <unordered_map>
@@ -622,6 +623,14 @@ void checkCount(Json specs, size_t expected) {
         fmt::format("{} entries for the graph's {}", specs.count(), expected));
 }
 
+/// A bound of a symbol's range; torch 2.5 writes the lack of one as infinity.
+std::optional<int64_t> readBound(Json range, const char *name) {
+  std::optional<Json> bound = range.find(name);
+  if (!bound || (!bound->isInt() && std::isinf(bound->asFloat())))
+    return std::nullopt;
+  return bound->asInt();
+}
+
 /// Returns the placeholders' names of the user inputs.
 std::vector<std::string> readSignature(Json signature, Program &program) {
   std::vector<std::string> userNames;
@@ -688,11 +697,7 @@ Program readExportJson(Json json) {
     for (Json guard : guards->elements())
       program.guards.emplace_back(guard.asString());
   for (Json json : json.at("range_constraints").members()) {
-    SymbolRange range;
-    if (std::optional<Json> min = json.find("min_val"))
-      range.min = min->asInt();
-    if (std::optional<Json> max = json.find("max_val"))
-      range.max = max->asInt();
+    SymbolRange range{readBound(json, "min_val"), readBound(json, "max_val")};
     if (range.min && range.max && *range.min > *range.max)
       json.fail(fmt::format("range [{}, {}] of symbol '{}' is empty",
                             *range.min, *range.max, json.key()));

@@ -284,7 +284,12 @@ TEST(ExportJson, checks_types_and_ranges) {
   parts.ranges = R"({"s0": {"min_val": 5, "max_val": 2}})";
   EXPECT_THAT(messageOf(parts), HasSubstr("range [5, 2] of symbol 's0'"));
   parts.ranges = R"({"s0": {"min_val": 2, "max_val": null}})";
+  EXPECT_EQ(read(parts).symbolRanges.at("s0").min, 2);
   EXPECT_FALSE(read(parts).symbolRanges.at("s0").max);
+  parts.ranges = R"({"s0": {"min_val": 2, "max_val": Infinity}})";
+  EXPECT_FALSE(read(parts).symbolRanges.at("s0").max);
+  parts.ranges = R"({"s0": {"min_val": 2, "max_val": 2.5}})";
+  EXPECT_THAT(messageOf(parts), HasSubstr("expected an integer"));
 }
 
 TEST(ExportJson, refuses_other_schemas) {

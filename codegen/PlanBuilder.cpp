@@ -110,6 +110,13 @@ int64_t flopsOf(Operation *anchor) {
   return 0;
 }
 
+/// Appends the bytes of `bits`, an element of `width` bytes.
+void appendBytes(std::vector<uint8_t> &data, const APInt &bits, int64_t width) {
+  uint64_t raw = bits.getZExtValue(); // little endian, as all our targets
+  auto *first = reinterpret_cast<const uint8_t *>(&raw);
+  data.insert(data.end(), first, first + width);
+}
+
 class PlanBuilder {
 public:
   PlanBuilder(ModuleOp module, const CpuTargetOptions &options)
@@ -121,7 +128,11 @@ public:
 
 private:
   // Buffers.
-  FailureOr<int64_t> addBuffer(Value value, BufferKind kind, std::string name);
+  FailureOr<int64_t> addBuffer(RankedTensorType type, Location loc,
+                               BufferKind kind, std::string name);
+  FailureOr<int64_t> addBuffer(Value value, BufferKind kind, std::string name) {
+    return addBuffer(tensorType(value), value.getLoc(), kind, std::move(name));
+  }
   FailureOr<int64_t> arenaBuffer(Value value);
   FailureOr<int64_t> argumentBuffer(BlockArgument argument,
                                     DictionaryAttr attrs);
@@ -150,6 +161,8 @@ private:
                            ArrayRef<int64_t> inputs, ArrayRef<int64_t> outputs,
                            plan::Step &step);
   FailureOr<plan::TensorRef> viewOf(tg::KernelOp kernel, Value value);
+  FailureOr<plan::TensorRef> splatOf(tg::KernelOp kernel, Attribute scalar,
+                                     RankedTensorType type);
   plan::TensorRef wholeOf(int64_t buffer) const;
   /// `type` may differ from the buffer's where values share it.
   FailureOr<plan::TensorRef> wholeOf(int64_t buffer,
@@ -189,12 +202,11 @@ private:
 // Signature
 //===----------------------------------------------------------------------===//
 
-FailureOr<int64_t> PlanBuilder::addBuffer(Value value, BufferKind kind,
-                                          std::string name) {
-  RankedTensorType type = tensorType(value);
+FailureOr<int64_t> PlanBuilder::addBuffer(RankedTensorType type, Location loc,
+                                          BufferKind kind, std::string name) {
   FailureOr<DType> dtype = dtypeOf(type.getElementType());
   if (failed(dtype))
-    return emitError(value.getLoc(), "element type ")
+    return emitError(loc, "element type ")
            << type.getElementType() << " is not supported on the CPU";
   plan::Buffer buffer;
   buffer.name = std::move(name);
@@ -542,19 +554,13 @@ LogicalResult PlanBuilder::assignOp(Operation &op) {
     bufferOf[constant] = *index;
     plan::Buffer &buffer = plan.buffers[*index];
     int64_t width = byteWidth(buffer.dtype);
-    buffer.data.resize(buffer.numBytes);
-    uint8_t *to = buffer.data.data();
-    auto write = [&](const APInt &bits) {
-      uint64_t raw = bits.getZExtValue();
-      memcpy(to, &raw, width);
-      to += width;
-    };
+    buffer.data.reserve(buffer.numBytes);
     if (isa<FloatType>(elements.getElementType()))
       for (const APFloat &value : elements.getValues<APFloat>())
-        write(value.bitcastToAPInt());
+        appendBytes(buffer.data, value.bitcastToAPInt(), width);
     else
       for (const APInt &value : elements.getValues<APInt>())
-        write(value);
+        appendBytes(buffer.data, value, width);
     return success();
   }
   if (!isa<tg::CondOp, tg::WhileOp>(op))
@@ -603,8 +609,27 @@ FailureOr<plan::TensorRef> PlanBuilder::wholeOf(int64_t buffer,
   return plan::TensorRef{buffer, *dtype, sizes, contiguousStrides(sizes), 0};
 }
 
-/// The operand of an anchor: a block argument of the kernel, or a strided view
-/// of one.
+/// A tensor that holds one known scalar: a view of a buffer of one element.
+FailureOr<plan::TensorRef> PlanBuilder::splatOf(tg::KernelOp kernel,
+                                                Attribute scalar,
+                                                RankedTensorType type) {
+  FailureOr<int64_t> index =
+      addBuffer(RankedTensorType::get({}, type.getElementType()),
+                kernel.getLoc(), BufferKind::Constant, "constant");
+  if (failed(index))
+    return failure();
+  plan::Buffer &buffer = plan.buffers[*index];
+  auto number = dyn_cast<FloatAttr>(scalar);
+  appendBytes(buffer.data,
+              number ? number.getValue().bitcastToAPInt()
+                     : cast<IntegerAttr>(scalar).getValue(),
+              buffer.numBytes);
+  return plan::TensorRef{*index, buffer.dtype, sizesOf(type),
+                         std::vector<int64_t>(type.getRank(), 0), 0};
+}
+
+/// The operand of an anchor: a block argument of the kernel, a strided view of
+/// one, or a scalar in every element.
 FailureOr<plan::TensorRef> PlanBuilder::viewOf(tg::KernelOp kernel,
                                                Value value) {
   RankedTensorType type = tensorType(value);
@@ -616,6 +641,10 @@ FailureOr<plan::TensorRef> PlanBuilder::viewOf(tg::KernelOp kernel,
     map = view.getMap().compose(map);
     value = view.getSource();
   }
+  Attribute scalar;
+  if (auto fill = value.getDefiningOp<linalg::FillOp>();
+      fill && matchPattern(fill.value(), m_Constant(&scalar)))
+    return splatOf(kernel, scalar, type);
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument)
     return user->emitError("reads a value that is computed in its kernel");

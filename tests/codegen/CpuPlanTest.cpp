@@ -330,6 +330,29 @@ TEST(CpuPlan, ScatterIntoALiveValueCopiesIt) {
   EXPECT_THAT(valuesOf<float>(outputs[1]), ElementsAre(2, 20, 30, 8));
 }
 
+TEST(CpuPlan, ScatterIntoAScalarStartsFromIt) {
+  auto plan = planOf(forward(input("u", "tensor<2xf32>"), output(), R"(
+  %r = tg.kernel "into"(%u) reason "" {
+  ^bb0(%a: tensor<2xf32>):
+    %c = arith.constant 7.0 : f32
+    %e = tensor.empty() : tensor<4xf32>
+    %f = linalg.fill ins(%c : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    %s = tg.scatter %a into %f domain [2] maps [#one] sum
+        attributes {is_unsigned = false} {
+    ^bb1(%i: index, %x: f32):
+      %yes = arith.constant true
+      tg.yield %i, %x, %yes : index, f32, i1
+    } : (tensor<2xf32>, tensor<4xf32>) -> tensor<4xf32>
+    tg.yield %s : tensor<4xf32>
+  } : (tensor<2xf32>) -> tensor<4xf32>
+)",
+                             "%r"));
+  ASSERT_TRUE(plan);
+  auto outputs = run(*plan, {floats({2}, {1, 2})});
+  ASSERT_THAT(outputs, SizeIs(1));
+  EXPECT_THAT(valuesOf<float>(outputs[0]), ElementsAre(8, 9, 7, 7));
+}
+
 //===----------------------------------------------------------------------===//
 // Signature
 //===----------------------------------------------------------------------===//

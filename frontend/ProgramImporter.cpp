@@ -358,11 +358,10 @@ private:
         fail(node) << "lacks the argument '" << slot.name << "'";
         return false;
       }
-      if (value && !isWrapped &&
-          !aten::fitsSchema(slot, arg,
-                            llvm::map_to_vector(operands, [](Value v) {
-                              return v.getType();
-                            }))) {
+      if (value && !aten::fitsSchema(slot, arg,
+                                     llvm::map_to_vector(operands, [](Value v) {
+                                       return v.getType();
+                                     }))) {
         fail(node) << "argument '" << slot.name << "' should be "
                    << aten::describe(slot) << ", but is " << arg;
         return false;

@@ -162,8 +162,7 @@ void Optimizer::Impl::prepare(llvm::Module &module,
       continue;
     function.addFnAttr("target-cpu", target.getTargetCPU());
     function.addFnAttr("target-features", target.getTargetFeatureString());
-    if (vectorBits)
-      function.addFnAttr("prefer-vector-width", std::to_string(vectorBits));
+    function.addFnAttr("prefer-vector-width", std::to_string(vectorBits));
   }
   // Nothing reads errno, so calls of the C library's functions are pure;
   // without this, a loop with one in it is not vectorised.

@@ -12,8 +12,11 @@ struct CpuJitOptions {
   /// $GCOMPILE_CACHE_DIR/cpu, or $XDG_CACHE_HOME/gcompile/cpu, or
   /// ~/.cache/gcompile/cpu; empty for nowhere.
   std::optional<std::string> cacheDirectory;
-  /// Bits of the vectors that loops are given; 0 for what suits the processor.
-  int vectorBits = 0;
+  /// Bits of the vectors that loops are given, where the processor has them. On
+  /// a Zen 4, which has 512, exp and erf run 1.4 to 1.8 times as fast at 256,
+  /// plain arithmetic alike, tanh and sums within the cache 0.6 to 0.7 times;
+  /// older processors with AVX-512 also lower their clock for 512.
+  int vectorBits = 256;
 };
 
 /// What a CpuJit has done so far.

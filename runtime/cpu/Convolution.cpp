@@ -527,7 +527,7 @@ private:
         ceilDiv(64, std::max<int64_t>(1, geometry.windowSize));
     const int64_t share =
         ceilDiv(geometry.images * geometry.groups * geometry.outChannels,
-                2 * numThreads);
+                int64_t{2} * numThreads);
     return std::clamp<int64_t>(std::min(enough, share), 1,
                                std::max<int64_t>(1, geometry.outChannels));
   }

@@ -19,10 +19,12 @@ void loadRow(const std::byte *source, int64_t stride, int64_t count,
       widen(from, count, target);
     else
       for (int64_t i = 0; i < count; ++i)
+        // NOLINTNEXTLINE(bugprone-signed-char-misuse): int8_t is a number.
         target[i] = static_cast<T>(from[i]);
     return;
   }
   for (int64_t i = 0; i < count; ++i)
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse)
     target[i] = static_cast<T>(from[i * stride]);
 }
 

@@ -227,6 +227,7 @@ Blocking chooseBlocking(int64_t numRows, int64_t numColumns,
   return blocking;
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): the argument is a type.
 #define GCOMPILE_INSTANTIATE(T)                                                \
   template class StridedMatrix<T>;                                             \
   template class AxisMatrix<T>;                                                \
@@ -239,5 +240,6 @@ GCOMPILE_INSTANTIATE(int64_t)
 GCOMPILE_INSTANTIATE(std::complex<float>)
 GCOMPILE_INSTANTIATE(std::complex<double>)
 #undef GCOMPILE_INSTANTIATE
+// NOLINTEND(bugprone-macro-parentheses)
 
 } // namespace gcompile::cpu

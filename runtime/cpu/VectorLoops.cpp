@@ -109,6 +109,7 @@ GCOMPILE_INLINE float exponential(float x) {
 
 } // namespace
 
+// NOLINTBEGIN(bugprone-macro-parentheses): the arguments are types.
 #define GCOMPILE_FOR_TYPE(T)                                                   \
   GCOMPILE_VERSIONS T dot(const T *a, const T *b, int64_t count) {             \
     return dotLoop(a, b, count);                                               \
@@ -151,6 +152,7 @@ GCOMPILE_FOR_TYPE(double)
 GCOMPILE_FOR_TYPE(Float16)
 GCOMPILE_FOR_TYPE(BFloat16)
 #undef GCOMPILE_FOR_TYPE
+// NOLINTEND(bugprone-macro-parentheses)
 
 GCOMPILE_VERSIONS float exponentials(float *x, int64_t count, float shift) {
   float sum = 0;

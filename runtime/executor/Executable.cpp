@@ -149,7 +149,7 @@ struct Executable::Impl {
                           const RunOptions &options);
   void runSteps(std::vector<BoundStep> &steps, const RunOptions &options);
   void runStep(BoundStep &step, const RunOptions &options);
-  void runLaunch(const BoundStep &step);
+  void runLaunch(const plan::Launch &launch, const BoundStep &step);
   std::vector<Tensor> makeOutputs(std::vector<Tensor> &direct);
   void mutate(std::span<const Tensor> inputs);
 };
@@ -215,7 +215,7 @@ Executable::Impl::workspaceBytes(const std::vector<BoundStep> &steps) const {
     if (step.routine)
       bytes =
           std::max(bytes, step.routine->workspaceBytes(pool().numThreads()));
-    if (step.kernel)
+    if (step.step->launch)
       bytes = std::max(bytes, alignUp(step.step->launch->scratchBytes) *
                                   pool().numThreads());
     for (const std::vector<BoundStep> &branch : step.branches)
@@ -270,14 +270,18 @@ void Executable::Impl::runPrepare() {
   prepare.clear();
 }
 
-/// Sets the addresses of the buffers that lie within `memory`. Those of the
-/// other entry may reach outside it; their addresses are not used.
+/// Sets the addresses of the buffers that lie within `memory`. One that does
+/// not is the other entry's.
 void Executable::Impl::placeArena(const std::shared_ptr<Storage> &memory) {
-  for (size_t i = 0; i < plan.buffers.size(); ++i)
-    if (plan.buffers[i].kind == BufferKind::Arena)
-      addresses[i] = reinterpret_cast<void *>(
-          reinterpret_cast<uintptr_t>(dataOf(memory)) +
-          static_cast<uintptr_t>(plan.buffers[i].offset));
+  const auto areaBytes = static_cast<int64_t>(memory->numBytes());
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Buffer &buffer = plan.buffers[i];
+    if (buffer.kind != BufferKind::Arena)
+      continue;
+    const bool isInside =
+        buffer.offset >= 0 && buffer.offset <= areaBytes - buffer.numBytes;
+    addresses[i] = isInside ? memory->mutableData() + buffer.offset : nullptr;
+  }
 }
 
 void Executable::Impl::releasePrepareWeights() {
@@ -338,6 +342,7 @@ void Executable::Impl::stageMutations() {
 void Executable::Impl::checkInputs(std::span<const Tensor> inputs) const {
   if (inputs.size() != plan.inputs.size()) {
     std::vector<std::string> names;
+    names.reserve(plan.inputs.size());
     for (const plan::InputBinding &input : plan.inputs)
       names.push_back(fmt::format("{}: {}", input.name,
                                   describe(input.dtype, input.sizes)));
@@ -452,12 +457,12 @@ void Executable::Impl::runStep(BoundStep &step, const RunOptions &runOptions) {
     step.routine->run({addresses.data(), pool(),
                        static_cast<std::byte *>(dataOf(workspace)),
                        runOptions.seed});
-  if (step.kernel)
-    runLaunch(step);
+  if (step.step->launch)
+    runLaunch(*step.step->launch, step);
 }
 
-void Executable::Impl::runLaunch(const BoundStep &step) {
-  const plan::Launch &launch = *step.step->launch;
+void Executable::Impl::runLaunch(const plan::Launch &launch,
+                                 const BoundStep &step) {
   for (size_t i = 0; i < launch.arguments.size(); ++i)
     arguments[i] = address(launch.arguments[i]);
   auto *scratch = static_cast<std::byte *>(dataOf(workspace));

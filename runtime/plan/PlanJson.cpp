@@ -226,6 +226,7 @@ public:
     if (!value.is_array())
       fail("a list");
     std::vector<decltype(read(*this))> values;
+    values.reserve(value.size());
     for (size_t i = 0; i < value.size(); ++i)
       values.push_back(read(Field(value[i], fmt::format("{}[{}]", path, i))));
     return values;

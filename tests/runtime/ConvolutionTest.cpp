@@ -68,52 +68,54 @@ void checkConvolution(Case c) {
            {"transposed", c.transposed}},
           {&input, &weight}, {&result}, c.numThreads);
 
-  // Every pair of an element of the (small) side that steps, and of the window.
+  // Each place of the window leads from a position of the side that steps (the
+  // result, or transposed the input) to one of the other side.
   std::vector<Complex> expected(static_cast<size_t>(result.size()));
-  const TestTensor &stepping = c.transposed ? input : result;
-  const TestTensor &dense = c.transposed ? result : input;
-  const int64_t inGroup = c.channels / c.groups,
-                outGroup = c.outChannels / c.groups;
-  const int64_t innerChannels = c.transposed ? outGroup : inGroup;
   const std::vector<Complex> weights = weight.elements(),
                              inputs = input.elements();
-  const int64_t windowSize = weight.size() / weightSizes[0] / weightSizes[1];
-  auto flat = [](const std::vector<int64_t> &index,
-                 const std::vector<int64_t> &sizes) {
-    int64_t position = 0;
-    for (size_t d = 0; d < sizes.size(); ++d)
-      position = position * sizes[d] + index[d];
-    return static_cast<size_t>(position);
+  const std::vector<int64_t> &stepSizes = c.transposed ? inSizes : outSizes;
+  const std::vector<int64_t> &otherSizes = c.transposed ? outSizes : inSizes;
+  auto positionsOf = [](const std::vector<int64_t> &sizes) {
+    return std::accumulate(sizes.begin() + 2, sizes.end(), int64_t{1},
+                           std::multiplies<>());
   };
-  for (int64_t i = 0; i < stepping.size(); ++i) {
-    const std::vector<int64_t> at = stepping.indexOf(i);
-    const int64_t outerGroup = c.transposed ? inGroup : outGroup;
-    const int64_t group = at[1] / outerGroup;
-    for (int64_t inner = 0; inner < innerChannels; ++inner)
-      for (int64_t w = 0; w < windowSize; ++w) {
-        std::vector<int64_t> to = at, place(rank);
-        to[1] = group * innerChannels + inner;
-        bool isInside = true;
-        for (size_t d = rank, rest = static_cast<size_t>(w); d-- > 0;
-             rest /= static_cast<size_t>(c.window[d])) {
-          place[d] = static_cast<int64_t>(rest) % c.window[d];
-          to[d + 2] = at[d + 2] * c.stride[d] + place[d] * c.dilation[d] -
-                      c.padding[2 * d];
-          isInside &= to[d + 2] >= 0 && to[d + 2] < dense.ref.sizes[d + 2];
-        }
-        if (!isInside)
-          continue;
-        std::vector<int64_t> weightIndex = {at[1], inner};
-        weightIndex.insert(weightIndex.end(), place.begin(), place.end());
-        const Complex factor = weights[flat(weightIndex, weightSizes)];
-        if (c.transposed)
-          expected[flat(to, outSizes)] +=
-              factor * inputs[static_cast<size_t>(i)];
-        else
-          expected[static_cast<size_t>(i)] +=
-              factor * inputs[flat(to, inSizes)];
+  const int64_t windowSize = positionsOf(weightSizes),
+                stepPositions = positionsOf(stepSizes),
+                otherPositions = positionsOf(otherSizes);
+  const int64_t stepGroup = stepSizes[1] / c.groups,
+                otherGroup = otherSizes[1] / c.groups;
+  for (int64_t w = 0; w < windowSize; ++w)
+    for (int64_t p = 0; p < stepPositions; ++p) {
+      int64_t other = 0, size = 1, restPlace = w, restPosition = p;
+      bool isInside = true;
+      for (size_t d = rank; d-- > 0;) {
+        const int64_t to = restPosition % stepSizes[d + 2] * c.stride[d] +
+                           restPlace % c.window[d] * c.dilation[d] -
+                           c.padding[2 * d];
+        isInside &= to >= 0 && to < otherSizes[d + 2];
+        other += to * size;
+        size *= otherSizes[d + 2];
+        restPosition /= stepSizes[d + 2];
+        restPlace /= c.window[d];
       }
-  }
+      if (!isInside)
+        continue;
+      for (int64_t i = 0; i < c.images * stepSizes[1]; ++i)
+        for (int64_t j = 0; j < otherGroup; ++j) {
+          const int64_t channel = i % stepSizes[1];
+          const int64_t otherChannel = i / stepSizes[1] * otherSizes[1] +
+                                       channel / stepGroup * otherGroup + j;
+          const auto stepAt = static_cast<size_t>(i * stepPositions + p);
+          const auto otherAt =
+              static_cast<size_t>(otherChannel * otherPositions + other);
+          const Complex factor = weights[static_cast<size_t>(
+              (channel * otherGroup + j) * windowSize + w)];
+          if (c.transposed)
+            expected[otherAt] += factor * inputs[stepAt];
+          else
+            expected[stepAt] += factor * inputs[otherAt];
+        }
+    }
   if (isInteger(c.dtype) && byteWidth(c.dtype) < 4)
     return; // wrapping is the product's business, and tested there
   expectNear(result, expected, 1e-5);

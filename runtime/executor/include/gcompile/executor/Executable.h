@@ -60,7 +60,7 @@ public:
   /// plan().inputs, with exactly those types and sizes and any strides; where
   /// the plan mutates one, it is written and has to be writable. Returns new
   /// tensors in the order of plan().outputs, with the strides given there.
-  /// Allocates nothing else, save for inputs that are not row-major.
+  /// Allocates no other tensor memory, save for inputs that are not row-major.
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs,
                                   const RunOptions &options = {});
 

@@ -45,6 +45,13 @@ std::string kernelName(ArrayRef<Operation *> ops) {
 
 namespace {
 
+/// Region::isAncestor for regions that may hang under no operation yet.
+bool contains(const Region &outer, Region *inner) {
+  while (inner && inner != &outer)
+    inner = inner->getParentOp() ? inner->getParentRegion() : nullptr;
+  return inner;
+}
+
 /// Moves one group into the region of its kernel.
 class KernelFormer {
 public:
@@ -129,7 +136,7 @@ void KernelFormer::moveIn(Operation *op) {
   for (Region &body : op->getRegions())
     body.walk([&](Operation *nested) {
       for (OpOperand &operand : nested->getOpOperands())
-        if (!body.isAncestor(operand.get().getParentRegion()))
+        if (!contains(body, operand.get().getParentRegion()))
           operand.set(inside(operand.get()));
     });
   op->moveBefore(&region.front(), region.front().end());
@@ -147,7 +154,7 @@ void KernelFormer::form() {
   for (Operation *op : step.ops)
     for (OpResult result : op->getResults())
       if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-            return !region.isAncestor(user->getParentRegion());
+            return !contains(region, user->getParentRegion());
           })) {
         outputs.push_back(result);
         types.push_back(result.getType());
@@ -160,7 +167,7 @@ void KernelFormer::form() {
   kernel.getBody().takeBody(region);
   for (auto [output, result] : llvm::zip_equal(outputs, kernel.getResults()))
     output.replaceUsesWithIf(result, [&](OpOperand &use) {
-      return !kernel.getBody().isAncestor(use.getOwner()->getParentRegion());
+      return !contains(kernel.getBody(), use.getOwner()->getParentRegion());
     });
 }
 

@@ -137,6 +137,17 @@ Values decomposeMaskedFill(const Call &call, DecompositionBuilder &b) {
   return SmallVector<Value>{b.where(mask, value, x)};
 }
 
+/// Python's operators on tensors.
+Values decomposeOperator(const Call &call, DecompositionBuilder &b) {
+  // aten.__and__.Tensor is aten.bitwise_and.Tensor.
+  StringRef name = call.schema->callee;
+  name.consume_front("aten.__");
+  std::string callee =
+      "aten.bitwise_" + name.split("__").first.str() + ".Tensor";
+  return SmallVector<Value>{
+      b.call(callee, {call.value("self"), call.value("other")})};
+}
+
 /// Dropout that is off, or lets nothing through.
 Values decomposeDropout(const Call &call, DecompositionBuilder &b) {
   Value x = call.value("input");
@@ -192,6 +203,9 @@ void addPointwiseDecompositions(DecompositionTable &table) {
   table["aten.max.other"] = decomposeMaxOther;
   table["aten.masked_fill.Scalar"] = decomposeMaskedFill;
   table["aten.masked_fill.Tensor"] = decomposeMaskedFill;
+  for (const char *name :
+       {"aten.__and__.Tensor", "aten.__or__.Tensor", "aten.__xor__.Tensor"})
+    table[name] = decomposeOperator;
   table["aten.dropout.default"] = decomposeDropout;
   table["aten.feature_dropout.default"] = decomposeDropout;
   table["aten.native_dropout.default"] = decomposeNativeDropout;

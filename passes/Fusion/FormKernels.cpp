@@ -52,6 +52,17 @@ bool contains(const Region &outer, Region *inner) {
   return inner;
 }
 
+/// True where something outside of `region` reads `value`, or a view of it.
+/// Views that only members read are left behind without readers.
+bool isReadOutside(Value value, const Region &region) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (contains(region, user->getParentRegion()))
+      return false;
+    auto view = dyn_cast<tg::ViewOp>(user);
+    return !view || isReadOutside(view.getResult(), region);
+  });
+}
+
 /// Moves one group into the region of its kernel.
 class KernelFormer {
 public:
@@ -153,9 +164,7 @@ void KernelFormer::form() {
   SmallVector<Type> types;
   for (Operation *op : step.ops)
     for (OpResult result : op->getResults())
-      if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-            return !contains(region, user->getParentRegion());
-          })) {
+      if (isReadOutside(result, region)) {
         outputs.push_back(result);
         types.push_back(result.getType());
       }

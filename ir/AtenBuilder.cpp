@@ -7,7 +7,17 @@ using namespace mlir;
 
 namespace gcompile::aten {
 
-Arg::Arg(Type dtype) : literal(TypeAttr::get(dtype)) {}
+Arg::Arg(Type dtype) : data(Attribute(TypeAttr::get(dtype))) {}
+
+Arg::Arg(const Call &call, StringRef name) {
+  SmallVector<Value> list = call.values(name);
+  if (Value value = call.value(name))
+    data = value;
+  else if (llvm::any_of(list, [](Value value) { return bool(value); }))
+    data = list;
+  else
+    data = call.literal(name);
+}
 
 namespace {
 
@@ -17,33 +27,8 @@ public:
   explicit ArgumentWriter(Builder &builder) : builder(builder) {}
 
   Attribute write(const Arg &arg, const SchemaArgument &argument) {
-    if (arg.value)
-      return argument.isList ? builder.getArrayAttr(operand(arg.value))
-                             : operand(arg.value);
-    if (arg.literal)
-      return arg.literal;
-    if (arg.values)
-      return builder.getArrayAttr(
-          llvm::map_to_vector(*arg.values, [&](Value value) -> Attribute {
-            return value ? operand(value) : builder.getUnitAttr();
-          }));
-    if (arg.integers)
-      return builder.getArrayAttr(
-          llvm::map_to_vector(*arg.integers, [&](int64_t value) -> Attribute {
-            return integer(value, argument);
-          }));
-    if (arg.integer)
-      return argument.isList ? builder.getArrayAttr(SmallVector<Attribute>(
-                                   std::max(argument.listSize, 1u),
-                                   integer(*arg.integer, argument)))
-                             : integer(*arg.integer, argument);
-    if (arg.number)
-      return builder.getF64FloatAttr(*arg.number);
-    if (arg.boolean)
-      return builder.getBoolAttr(*arg.boolean);
-    if (arg.text)
-      return builder.getStringAttr(*arg.text);
-    return builder.getUnitAttr();
+    return std::visit([&](auto &data) { return convert(data, argument); },
+                      arg.data);
   }
 
   SmallVector<Value> operands;
@@ -53,29 +38,64 @@ private:
     operands.push_back(value);
     return OperandAttr::get(builder.getContext(), operands.size() - 1);
   }
-  Attribute integer(int64_t value, const SchemaArgument &argument) {
+  /// A single entry for a list stands for as many as the schema says.
+  Attribute listOf(Attribute entry, const SchemaArgument &argument) {
+    if (!argument.isList)
+      return entry;
+    return builder.getArrayAttr(
+        SmallVector<Attribute>(std::max(argument.listSize, 1u), entry));
+  }
+
+  Attribute convert(std::monostate, const SchemaArgument &) {
+    return builder.getUnitAttr();
+  }
+  Attribute convert(Value value, const SchemaArgument &argument) {
+    return argument.isList ? builder.getArrayAttr(operand(value))
+                           : operand(value);
+  }
+  Attribute convert(Attribute literal, const SchemaArgument &) {
+    return literal;
+  }
+  Attribute convert(int64_t value, const SchemaArgument &argument) {
     if (argument.type == ArgType::Float)
-      return builder.getF64FloatAttr(static_cast<double>(value));
-    return builder.getI64IntegerAttr(value);
+      return convert(static_cast<double>(value), argument);
+    return listOf(builder.getI64IntegerAttr(value), argument);
+  }
+  Attribute convert(double value, const SchemaArgument &argument) {
+    return listOf(builder.getF64FloatAttr(value), argument);
+  }
+  Attribute convert(bool value, const SchemaArgument &argument) {
+    return listOf(builder.getBoolAttr(value), argument);
+  }
+  Attribute convert(const std::string &text, const SchemaArgument &) {
+    return builder.getStringAttr(text);
+  }
+  Attribute convert(const SmallVector<int64_t> &list, const SchemaArgument &) {
+    return builder.getI64ArrayAttr(list);
+  }
+  Attribute convert(const SmallVector<Value> &list, const SchemaArgument &) {
+    return builder.getArrayAttr(
+        llvm::map_to_vector(list, [&](Value value) -> Attribute {
+          return value ? operand(value) : builder.getUnitAttr();
+        }));
   }
 
   Builder &builder;
 };
 
-[[noreturn]] void fail(StringRef callee, const Twine &why) {
-  llvm::report_fatal_error("cannot build a call of '" + callee + "': " + why);
-}
-
 } // namespace
 
-ValueRange AtenBuilder::callMulti(StringRef callee, ArrayRef<Arg> args,
-                                  Keywords keywords) {
+FailureOr<ValueRange> AtenBuilder::build(StringRef callee, ArrayRef<Arg> args,
+                                         Keywords keywords) {
+  auto fail = [&] {
+    return emitError(loc) << "cannot call '" << callee << "': ";
+  };
   const OperatorInfo *info = lookupOperator(builder.getContext(), callee);
   if (!info)
-    fail(callee, "no such operator");
+    return fail() << "no such operator";
   const Schema &schema = info->schema;
   if (args.size() > schema.arguments.size())
-    fail(callee, "too many arguments");
+    return fail() << "too many arguments";
 
   ArgumentWriter writer(builder);
   SmallVector<Attribute> entries;
@@ -95,10 +115,10 @@ ValueRange AtenBuilder::callMulti(StringRef callee, ArrayRef<Arg> args,
     else if (argument.isOptional)
       entries.push_back(builder.getUnitAttr());
     else
-      fail(callee, "argument '" + argument.name + "' is missing");
+      return fail() << "argument '" << argument.name << "' is missing";
   }
   if (numKeywords != keywords.size())
-    fail(callee, "a keyword is unknown or given twice");
+    return fail() << "a keyword is unknown or given twice";
 
   auto create = [&](TypeRange types) {
     OperationState state(loc, CallOp::getOperationName());
@@ -110,24 +130,41 @@ ValueRange AtenBuilder::callMulti(StringRef callee, ArrayRef<Arg> args,
   };
   // The rules read a call, so they are asked with one that has no results yet.
   CallOp question = create({});
-  if (failed(verify(question)))
-    fail(callee, "a wrong argument");
-  if (!canInferTypes(question))
-    fail(callee, "its result types do not follow from its arguments");
-  FailureOr<SmallVector<Type>> types =
-      inferResultTypes(question, [&] { return emitError(loc); });
+  auto types = [&]() -> FailureOr<SmallVector<Type>> {
+    if (failed(verify(question)))
+      return failure();
+    if (!canInferTypes(question))
+      return fail() << "its result types do not follow from its arguments";
+    return inferResultTypes(question, fail);
+  }();
   question.erase();
   if (failed(types))
-    fail(callee, "a wrong argument");
-  return builder.insert(create(*types))->getResults();
+    return failure();
+  return ValueRange(builder.insert(create(*types))->getResults());
+}
+
+ValueRange AtenBuilder::callMulti(StringRef callee, ArrayRef<Arg> args,
+                                  Keywords keywords) {
+  FailureOr<ValueRange> results = build(callee, args, keywords);
+  if (failed(results))
+    llvm::report_fatal_error("a pass built a wrong call of '" + callee + "'");
+  return *results;
 }
 
 Value AtenBuilder::call(StringRef callee, ArrayRef<Arg> args,
                         Keywords keywords) {
   ValueRange results = callMulti(callee, args, keywords);
-  if (results.size() != 1)
-    fail(callee, "it has not one result");
+  assert(results.size() == 1 && "the operator has several results");
   return results.front();
+}
+
+FailureOr<Value> AtenBuilder::tryCall(StringRef callee, ArrayRef<Arg> args,
+                                      Keywords keywords) {
+  FailureOr<ValueRange> results = build(callee, args, keywords);
+  if (failed(results))
+    return failure();
+  assert(results->size() == 1 && "the operator has several results");
+  return Value(results->front());
 }
 
 } // namespace gcompile::aten

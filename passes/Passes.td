@@ -8,6 +8,32 @@ include "mlir/Pass/PassBase.td"
 // On the aten program
 //===----------------------------------------------------------------------===//
 
+def FunctionalizePass : Pass<"tg-functionalize", "mlir::ModuleOp"> {
+  let summary = "replace writes and shared memory by pure functions";
+  let description = [{
+    Follows which values share memory: a view is a chain of steps from the base of its storage. A write through a view
+    makes a new base by undoing the steps (`slice_scatter`, `select_scatter`, inverse permutations); views that are read
+    later are taken anew from it. Copies and aliases (`clone`, `detach`, `contiguous`, dropout in inference) become their
+    operand. Arguments that are written to become extra results of kind `buffer_mutation`, `parameter_mutation` or
+    `input_mutation`, in front of the others. Exact.
+
+        %v = aten.call "aten.select.int"(%x, 0, 1) : (tensor<4x8xf32>) -> tensor<8xf32>
+        %w = aten.call "aten.relu_.default"(%v) : (tensor<8xf32>) -> tensor<8xf32>
+        return %x : tensor<4x8xf32>
+        // becomes
+        %v = aten.call "aten.select.int"(%x, 0, 1) : (tensor<4x8xf32>) -> tensor<8xf32>
+        %w = aten.call "aten.relu.default"(%v) : (tensor<8xf32>) -> tensor<8xf32>
+        %y = aten.call "aten.select_scatter.default"(%x, %w, 0, 1) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+        return %y : tensor<4x8xf32>   // and %y once more, as the mutation of %x
+
+    Whether `reshape` and `contiguous` give a view follows from strides, which are known from row-major arguments
+    through views. Refused, with an error: symbolic sizes; a write where unknown strides decide who sees it; a write to
+    expanded or overlapping views; a sub-graph that writes to its inputs. Two arguments never share memory.
+    Counters: `writes`, `views-renewed`, `identities`, `mutations`.
+  }];
+  let dependentDialects = ["gcompile::aten::AtenDialect", "gcompile::tg::TGDialect"];
+}
+
 def FoldBatchNormPass : Pass<"tg-fold-batch-norm", "mlir::func::FuncOp"> {
   let summary = "fold inference batch norms into the weights before them";
   let description = [{

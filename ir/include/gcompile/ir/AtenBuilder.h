@@ -11,31 +11,29 @@ namespace gcompile::aten {
 /// One argument of a call under construction: a value, a literal, or a list.
 class Arg {
 public:
-  Arg(mlir::Value value) : value(value) {}
-  Arg(mlir::Attribute literal) : literal(literal) {}
+  Arg(mlir::Value value) : data(value) {}
+  Arg(mlir::Attribute literal) : data(literal) {}
   Arg(mlir::Type dtype);
-  Arg(int value) : Arg(static_cast<int64_t>(value)) {}
-  Arg(int64_t value) : integer(value) {}
-  Arg(double value) : number(value) {}
-  Arg(bool value) : boolean(value) {}
-  Arg(const char *text) : text(text) {}
-  Arg(llvm::ArrayRef<int64_t> list)
-      : integers(llvm::SmallVector<int64_t>(list)) {}
-  Arg(const llvm::SmallVector<int64_t> &list) : integers(list) {}
+  Arg(int value) : data(static_cast<int64_t>(value)) {}
+  Arg(int64_t value) : data(value) {}
+  Arg(double value) : data(value) {}
+  Arg(bool value) : data(value) {}
+  Arg(const char *text) : data(std::string(text)) {}
+  Arg(llvm::ArrayRef<int64_t> list) : data(llvm::SmallVector<int64_t>(list)) {}
+  Arg(const llvm::SmallVector<int64_t> &list) : data(list) {}
   Arg(llvm::ArrayRef<mlir::Value> list)
-      : values(llvm::SmallVector<mlir::Value>(list)) {}
-  Arg(const llvm::SmallVector<mlir::Value> &list) : values(list) {}
+      : data(llvm::SmallVector<mlir::Value>(list)) {}
+  Arg(const llvm::SmallVector<mlir::Value> &list) : data(list) {}
+  /// An argument of another call, as it is there.
+  Arg(const Call &call, llvm::StringRef name);
   /// Python's None.
   static Arg none() { return Arg(); }
 
-  mlir::Value value;
-  mlir::Attribute literal;
-  std::optional<int64_t> integer;
-  std::optional<double> number;
-  std::optional<bool> boolean;
-  std::optional<std::string> text;
-  std::optional<llvm::SmallVector<int64_t>> integers;
-  std::optional<llvm::SmallVector<mlir::Value>> values;
+  /// std::monostate is None; a null Value in a list, too.
+  std::variant<std::monostate, mlir::Value, mlir::Attribute, int64_t, double,
+               bool, std::string, llvm::SmallVector<int64_t>,
+               llvm::SmallVector<mlir::Value>>
+      data;
 
 private:
   Arg() = default;
@@ -56,9 +54,17 @@ public:
                    Keywords keywords = {});
   mlir::ValueRange callMulti(llvm::StringRef callee, llvm::ArrayRef<Arg> args,
                              Keywords keywords = {});
+  /// Likewise, but a wrong call is a diagnostic at `loc`.
+  mlir::FailureOr<mlir::Value> tryCall(llvm::StringRef callee,
+                                       llvm::ArrayRef<Arg> args,
+                                       Keywords keywords = {});
 
   mlir::OpBuilder &builder;
   mlir::Location loc;
+
+private:
+  mlir::FailureOr<mlir::ValueRange>
+  build(llvm::StringRef callee, llvm::ArrayRef<Arg> args, Keywords keywords);
 };
 
 } // namespace gcompile::aten

@@ -21,6 +21,8 @@ void buildLegalizePipeline(OpPassManager &manager,
         "x"));
   specialize.sizes = sizes;
   manager.addPass(createSpecializePass(specialize));
+  // Before any rewrite: until writes are gone, the order of calls matters.
+  manager.addPass(createFunctionalizePass());
   // The reference is the program as exported: nothing is folded into weights.
   if (!options.isReference)
     manager.addNestedPass<func::FuncOp>(createFoldBatchNormPass());

@@ -82,8 +82,8 @@ Geometry::Geometry(const plan::LibraryCall &call) {
     stride[d] = strides[d];
     dilation[d] = dilations[d];
     padding[d] = paddings[2 * d];
-    if (stride[d] < 1 || dilation[d] < 1)
-      failCall(call, "a stride or dilation below 1");
+    if (stride[d] < 1 || dilation[d] < 1 || window[d] < 1)
+      failCall(call, "a stride, a dilation or a window below 1");
     const int64_t reach = dilation[d] * (window[d] - 1) + 1;
     const int64_t padded = padding[d] + paddings[2 * d + 1];
     const int64_t expected =
@@ -363,6 +363,16 @@ public:
     visitElementType(geometry.input.dtype, [&]<typename S>(S) {
       readsInPlace = std::is_same_v<S, T>;
     });
+    const size_t last = geometry.last();
+    for (int64_t place = 0; place < geometry.window[last]; ++place) {
+      const int64_t begin =
+          place * geometry.dilation[last] - geometry.padding[last];
+      const Range range(begin, geometry.stride[last], geometry.in[last],
+                        geometry.out[last]);
+      if (range.first < range.last)
+        reaches.push_back({place, range.first, range.last - range.first,
+                           begin + range.first * geometry.stride[last]});
+    }
   }
 
   int64_t workspaceBytes(int numThreads) const override {
@@ -382,19 +392,21 @@ public:
           auto *workspace =
               reinterpret_cast<T *>(context.workspace + thread * threadBytes());
           for (int64_t row = begin; row < end; ++row)
-            runRow(context, row, workspace, workspace + length);
+            runRow(context, row, workspace, workspace + length,
+                   workspace + 2 * length);
         });
   }
 
 private:
-  /// A row of the result and one of the input.
+  /// A row of the result, one of the input and one of the window.
   int64_t threadBytes() const {
-    return alignToCacheLine(2 * geometry.out[geometry.last()] *
-                            static_cast<int64_t>(sizeof(T)));
+    return alignToCacheLine(
+        (2 * geometry.out[geometry.last()] + geometry.window[geometry.last()]) *
+        static_cast<int64_t>(sizeof(T)));
   }
 
-  void runRow(const RoutineContext &context, int64_t row, T *sums,
-              T *converted) const {
+  void runRow(const RoutineContext &context, int64_t row, T *sums, T *converted,
+              T *factors) const {
     const Geometry &g = geometry;
     const size_t last = g.last();
     const std::span<const int64_t> outStrides = g.spatialStrides(g.result);
@@ -415,7 +427,7 @@ private:
                 image * g.input.strides[0] +
                     (firstChannel + c) * g.input.strides[1],
                 outChannel * g.weight.strides[0] + c * g.weight.strides[1],
-                sums, converted);
+                sums, converted, factors);
     storeRow(sums, g.out[last],
              addressOf(g.result, context.buffers) +
                  target * byteWidth(g.result.dtype),
@@ -425,7 +437,7 @@ private:
   /// Adds what one channel's window sees at the positions of an output row.
   void addWindow(const RoutineContext &context, const Spatial &start,
                  int64_t inputOffset, int64_t weightOffset, T *sums,
-                 T *converted) const {
+                 T *converted, T *factors) const {
     const Geometry &g = geometry;
     const size_t last = g.last();
     const std::span<const int64_t> inStrides = g.spatialStrides(g.input);
@@ -434,42 +446,46 @@ private:
     const std::byte *weight = addressOf(g.weight, context.buffers);
     const int64_t width = byteWidth(g.input.dtype);
     const int64_t step = g.stride[last] * inStrides[last];
-    for (int64_t k = 0; k < g.windowSize; ++k) {
-      int64_t rest = k / g.window[last];
-      const int64_t place = k % g.window[last];
-      int64_t from = inputOffset;
-      int64_t at = weightOffset + place * weightStrides[last];
+    for (int64_t row = 0; row < g.windowSize / g.window[last]; ++row) {
+      int64_t rest = row, from = inputOffset, at = weightOffset;
       bool isInside = true;
       for (size_t d = last; d-- > 0; rest /= g.window[d]) {
-        const int64_t p = rest % g.window[d];
-        const int64_t coordinate = start[d] + p * g.dilation[d];
+        const int64_t place = rest % g.window[d];
+        const int64_t coordinate = start[d] + place * g.dilation[d];
         isInside &= coordinate >= 0 && coordinate < g.in[d];
         from += coordinate * inStrides[d];
-        at += p * weightStrides[d];
+        at += place * weightStrides[d];
       }
       if (!isInside)
         continue;
-      const int64_t begin = place * g.dilation[last] - g.padding[last];
-      const Range range(begin, g.stride[last], g.in[last], g.out[last]);
-      if (range.first == range.last)
-        continue;
-      T factor;
-      loadWeight(weight + at * width, 1, 1, &factor);
-      from += (begin + range.first * g.stride[last]) * inStrides[last];
-      const int64_t count = range.last - range.first;
-      if (readsInPlace) {
-        addScaled(factor, reinterpret_cast<const T *>(input + from * width),
-                  step, count, sums + range.first);
-      } else {
-        load(input + from * width, step, count, converted);
-        addScaled(factor, converted, 1, count, sums + range.first);
+      loadWeight(weight + at * width, weightStrides[last], g.window[last],
+                 factors);
+      for (const Reach &reach : reaches) {
+        const std::byte *first =
+            input + (from + reach.begin * inStrides[last]) * width;
+        T *to = sums + reach.first;
+        const T factor = factors[reach.place];
+        if (readsInPlace) {
+          addScaled(factor, reinterpret_cast<const T *>(first), step,
+                    reach.count, to);
+        } else {
+          load(first, step, reach.count, converted);
+          addScaled(factor, converted, 1, reach.count, to);
+        }
       }
     }
   }
 
+  /// What a place in a row of the window sees of a row of the input: `count`
+  /// output positions from `first` on, the input from `begin` on.
+  struct Reach {
+    int64_t place, first, count, begin;
+  };
+
   const Geometry geometry;
   const LoadRow<T> load, loadWeight;
   const StoreRow<T> storeRow;
+  std::vector<Reach> reaches; ///< places that see something
   bool readsInPlace = false;
 };
 

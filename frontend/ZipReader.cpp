@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
-#include <unzip.h>
+#include <tuple>
 #include <vector>
 #include <zlib.h>
 
@@ -16,65 +16,16 @@ constexpr size_t kMaxNameBytes = 4096;
 /// Deflate cannot expand more than 1032:1.
 constexpr uint64_t kMaxExpansion = 1032;
 constexpr uint64_t kMaxInflatedBytes = uint64_t{1} << 32;
+
+// Sizes of the fixed parts of the structures of a zip file.
 constexpr size_t kLocalHeaderBytes = 30;
-constexpr size_t kEndRecordBytes = 22;
+constexpr size_t kEntryBytes = 46;
+constexpr size_t kEndBytes = 22;
+constexpr size_t kEnd64Bytes = 56;
+constexpr size_t kLocator64Bytes = 20;
 
-//===----------------------------------------------------------------------===//
-// minizip over memory
-//===----------------------------------------------------------------------===//
-
-struct MemoryStream {
-  std::span<const std::byte> bytes;
-  uint64_t position = 0;
-};
-
-MemoryStream &asStream(voidpf stream) {
-  return *static_cast<MemoryStream *>(stream);
-}
-
-uLong readMemory(voidpf, voidpf stream, void *buffer, uLong size) {
-  MemoryStream &memory = asStream(stream);
-  uint64_t left = memory.bytes.size() - memory.position;
-  uLong count = std::min<uint64_t>(size, left);
-  if (count > 0)
-    std::memcpy(buffer, memory.bytes.data() + memory.position, count);
-  memory.position += count;
-  return count;
-}
-
-long seekMemory(voidpf, voidpf stream, ZPOS64_T offset, int origin) {
-  MemoryStream &memory = asStream(stream);
-  uint64_t base = origin == ZLIB_FILEFUNC_SEEK_CUR   ? memory.position
-                  : origin == ZLIB_FILEFUNC_SEEK_END ? memory.bytes.size()
-                                                     : 0;
-  // Wraps around for negative offsets, and out of bounds for all others.
-  uint64_t target = base + offset;
-  if (target > memory.bytes.size())
-    return -1;
-  memory.position = target;
-  return 0;
-}
-
-struct CloseUnzip {
-  void operator()(void *file) const { unzClose(file); }
-};
-using UnzipHandle = std::unique_ptr<void, CloseUnzip>;
-
-UnzipHandle openUnzip(MemoryStream &stream) {
-  zlib_filefunc64_def functions{};
-  functions.opaque = &stream;
-  functions.zopen64_file = [](voidpf opaque, const void *, int) {
-    return opaque;
-  };
-  functions.zread_file = readMemory;
-  functions.ztell64_file = [](voidpf, voidpf stream) -> ZPOS64_T {
-    return asStream(stream).position;
-  };
-  functions.zseek64_file = seekMemory;
-  functions.zclose_file = [](voidpf, voidpf) { return 0; };
-  functions.zerror_file = [](voidpf, voidpf) { return 0; };
-  return UnzipHandle(unzOpen2_64("", &functions));
-}
+/// Fields of this value are in the 64-bit structures.
+constexpr uint32_t kIn64 = UINT32_MAX;
 
 //===----------------------------------------------------------------------===//
 // Names and content
@@ -124,105 +75,215 @@ std::shared_ptr<Storage> inflateRecord(const ZipReader &archive,
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// ZipReader
+// The directory
 //===----------------------------------------------------------------------===//
 
-ZipReader::ZipReader(SharedBytes source, std::string name)
-    : archive(std::move(source)), archiveName(std::move(name)) {
-  std::span<const std::byte> bytes = archive.bytes;
-  MemoryStream stream{bytes};
-  UnzipHandle file = openUnzip(stream);
-  unz_global_info64 info{};
-  if (!file || unzGetGlobalInfo64(file.get(), &info) != UNZ_OK)
-    fail("not a zip archive, or cut off before its directory");
-  if (info.number_entry > kMaxEntries)
-    fail(fmt::format("{} records, more than the {} allowed", info.number_entry,
-                     kMaxEntries));
-  // Nothing may follow the archive: programs disagree on what such files are.
-  if (bytes.size() < kEndRecordBytes + info.size_comment ||
-      !asText(bytes.subspan(bytes.size() - kEndRecordBytes - info.size_comment))
-           .starts_with("PK\x05\x06"))
-    fail("data after the end of the archive");
+/// Reads the structures at offsets of the archive, all little-endian.
+class ZipReader::DirectoryReader {
+public:
+  explicit DirectoryReader(ZipReader &zip)
+      : zip(zip), bytes(zip.archive.bytes) {}
 
+  void read() {
+    Directory directory = locate();
+    uint64_t offset = directory.begin;
+    for (uint64_t i = 0; i < directory.count; ++i)
+      offset = readEntry(offset, i, directory);
+    if (offset != directory.end)
+      zip.fail("its directory has data after the last record");
+    checkRanges();
+  }
+
+private:
+  struct Directory {
+    uint64_t begin, end, count; ///< [begin, end) in bytes
+  };
   /// [begin, end) of a record, its local header included.
   struct Range {
     uint64_t begin, end;
     std::string_view name;
   };
+
+  std::string_view text(uint64_t offset, uint64_t size) const {
+    if (offset > bytes.size() || size > bytes.size() - offset)
+      zip.fail("damaged or cut off");
+    return asText(bytes.subspan(offset, size));
+  }
+  template <typename T>
+  T number(uint64_t offset) const {
+    T value;
+    std::memcpy(&value, text(offset, sizeof value).data(), sizeof value);
+    return value;
+  }
+  bool hasSignature(uint64_t offset, std::string_view signature) const {
+    return text(offset, signature.size()) == signature;
+  }
+
+  Directory locate() const;
+  uint64_t readEntry(uint64_t offset, uint64_t index,
+                     const Directory &directory);
+  void readExtra64(std::string_view extra, const std::string &name,
+                   std::initializer_list<uint64_t *> fields) const;
+  void checkRanges();
+
+  ZipReader &zip;
+  std::span<const std::byte> bytes;
   std::vector<Range> ranges;
   uint64_t inflatedBytes = 0;
-  uint64_t directoryBegin = 0;
-  for (uint64_t i = 0; i < info.number_entry; ++i) {
-    unz_file_info64 record{};
-    int status =
-        i == 0 ? unzGoToFirstFile(file.get()) : unzGoToNextFile(file.get());
-    if (status != UNZ_OK ||
-        unzGetCurrentFileInfo64(file.get(), &record, nullptr, 0, nullptr, 0,
-                                nullptr, 0) != UNZ_OK)
-      fail(fmt::format("record {} of its directory is damaged", i));
-    if (i == 0)
-      directoryBegin = unzGetOffset64(file.get());
-    std::string recordName(record.size_filename, '\0');
-    if (unzGetCurrentFileInfo64(file.get(), &record, recordName.data(),
-                                recordName.size(), nullptr, 0, nullptr,
-                                0) != UNZ_OK)
-      fail(fmt::format("record {} of its directory is damaged", i));
-    if (std::string_view complaint = complainAboutName(recordName);
-        !complaint.empty())
-      fail(fmt::format("the name of record {} {}", i, complaint));
-    bool isStored = record.compression_method == 0;
-    if (record.flag & 1)
-      fail(recordName, "encrypted");
-    if (!isStored && record.compression_method != Z_DEFLATED)
-      fail(recordName, fmt::format("compression method {} is not supported",
-                                   record.compression_method));
-    if (isStored && record.compressed_size != record.uncompressed_size)
-      fail(recordName, "stored with two different sizes");
-    // Checks the local header: its signature, method and lengths.
-    int method = 0, level = 0;
-    if (unzOpenCurrentFile2(file.get(), &method, &level, /*raw=*/1) != UNZ_OK)
-      fail(recordName, "its local header is damaged");
-    uint64_t dataBegin = unzGetCurrentFileZStreamPos64(file.get());
-    int extraBytes = unzGetLocalExtrafield(file.get(), nullptr, 0);
-    unzCloseCurrentFile(file.get());
-    uint64_t headerBytes = kLocalHeaderBytes + recordName.size() +
-                           static_cast<uint64_t>(std::max(extraBytes, 0));
-    uint64_t dataEnd = 0;
-    if (dataBegin < headerBytes ||
-        __builtin_add_overflow(dataBegin, record.compressed_size, &dataEnd) ||
-        dataEnd > directoryBegin)
-      fail(recordName, "its data is not inside the archive");
-    uint64_t begin = dataBegin - headerBytes;
-    if (asText(bytes.subspan(begin + kLocalHeaderBytes, recordName.size())) !=
-        recordName)
-      fail(recordName, "its local header has another name");
+};
 
-    Entry entry;
-    entry.stored = bytes.subspan(dataBegin, record.compressed_size);
-    entry.numBytes = record.uncompressed_size;
-    entry.crc = static_cast<uint32_t>(record.crc);
-    entry.isDeflated = !isStored;
-    if (entry.isDeflated) {
-      if (entry.numBytes / kMaxExpansion > record.compressed_size ||
-          entry.numBytes >= kMaxInflatedBytes ||
-          entry.stored.size() >= kMaxInflatedBytes ||
-          (inflatedBytes += entry.numBytes) >= kMaxInflatedBytes)
-        fail(recordName, "compressed data that expands too much");
-    }
-    auto [it, isNew] = entries.emplace(std::move(recordName), entry);
-    if (!isNew)
-      fail(it->first, "two records of this name");
-    ranges.push_back({begin, dataEnd, it->first});
+ZipReader::DirectoryReader::Directory
+ZipReader::DirectoryReader::locate() const {
+  // Without a comment the end record is the last thing in the file. Comments
+  // are refused: programs disagree on where a file with two end records ends.
+  if (bytes.size() < kEndBytes)
+    zip.fail("too short for a zip archive");
+  uint64_t end = bytes.size() - kEndBytes;
+  if (!hasSignature(end, "PK\x05\x06") || number<uint16_t>(end + 20) != 0)
+    zip.fail("cut off, or with data after the end of the archive");
+  Directory directory{};
+  directory.count = number<uint16_t>(end + 10);
+  uint64_t size = number<uint32_t>(end + 12);
+  directory.begin = number<uint32_t>(end + 16);
+  bool isOneDisk = number<uint32_t>(end + 4) == 0 &&
+                   number<uint16_t>(end + 8) == directory.count;
+
+  bool has64 = end >= kLocator64Bytes + kEnd64Bytes &&
+               hasSignature(end - kLocator64Bytes, "PK\x06\x07");
+  if (has64) {
+    end -= kLocator64Bytes + kEnd64Bytes;
+    auto count64 = number<uint64_t>(end + 32);
+    auto size64 = number<uint64_t>(end + 40);
+    auto begin64 = number<uint64_t>(end + 48);
+    bool agrees =
+        (directory.count == count64 || directory.count == UINT16_MAX) &&
+        (size == size64 || size == kIn64) &&
+        (directory.begin == begin64 || directory.begin == kIn64);
+    if (!hasSignature(end, "PK\x06\x06") ||
+        number<uint64_t>(end + kEnd64Bytes + 8) != end || !agrees)
+      zip.fail("its two end records disagree");
+    isOneDisk = isOneDisk && number<uint64_t>(end + 16) == 0 &&
+                number<uint64_t>(end + 24) == count64;
+    directory.count = count64;
+    directory.begin = begin64;
+    size = size64;
   }
+  if (!isOneDisk)
+    zip.fail("part of an archive in several files");
+  directory.end = end;
+  if (directory.begin > end || size != end - directory.begin)
+    zip.fail("its directory is not where the end record says");
+  if (directory.count > std::min(kMaxEntries, size / kEntryBytes))
+    zip.fail(fmt::format("a directory of {} bytes cannot have {} records", size,
+                         directory.count));
+  return directory;
+}
+
+/// Fills the fields that are kIn64 from a record's extra data, in order.
+void ZipReader::DirectoryReader::readExtra64(
+    std::string_view extra, const std::string &name,
+    std::initializer_list<uint64_t *> fields) const {
+  constexpr uint16_t kExtra64 = 1;
+  constexpr size_t kHeaderBytes = 4;
+  std::string_view numbers;
+  while (extra.size() >= kHeaderBytes) {
+    uint16_t header[2];
+    std::memcpy(header, extra.data(), sizeof header);
+    if (header[1] > extra.size() - kHeaderBytes)
+      zip.fail(name, "its extra data is damaged");
+    if (header[0] == kExtra64)
+      numbers = extra.substr(kHeaderBytes, header[1]);
+    extra.remove_prefix(kHeaderBytes + header[1]);
+  }
+  for (uint64_t *field : fields) {
+    if (*field != kIn64)
+      continue;
+    if (numbers.size() < sizeof *field)
+      zip.fail(name, "a 64-bit size is missing");
+    std::memcpy(field, numbers.data(), sizeof *field);
+    numbers.remove_prefix(sizeof *field);
+  }
+}
+
+/// Returns where the next entry begins.
+uint64_t ZipReader::DirectoryReader::readEntry(uint64_t offset, uint64_t index,
+                                               const Directory &directory) {
+  if (!hasSignature(offset, "PK\x01\x02"))
+    zip.fail(fmt::format("record {} of its directory is damaged", index));
+  auto flags = number<uint16_t>(offset + 8);
+  auto method = number<uint16_t>(offset + 10);
+  auto crc = number<uint32_t>(offset + 16);
+  uint64_t storedBytes = number<uint32_t>(offset + 20);
+  uint64_t numBytes = number<uint32_t>(offset + 24);
+  auto nameBytes = number<uint16_t>(offset + 28);
+  auto extraBytes = number<uint16_t>(offset + 30);
+  auto commentBytes = number<uint16_t>(offset + 32);
+  uint64_t begin = number<uint32_t>(offset + 42);
+  std::string name(text(offset + kEntryBytes, nameBytes));
+  if (std::string_view complaint = complainAboutName(name); !complaint.empty())
+    zip.fail(fmt::format("the name of record {} {}", index, complaint));
+  readExtra64(text(offset + kEntryBytes + nameBytes, extraBytes), name,
+              {&numBytes, &storedBytes, &begin});
+
+  bool isStored = method == 0;
+  if (flags & 1)
+    zip.fail(name, "encrypted");
+  if (!isStored && method != Z_DEFLATED)
+    zip.fail(name,
+             fmt::format("compression method {} is not supported", method));
+  if (isStored && storedBytes != numBytes)
+    zip.fail(name, "stored with two different sizes");
+
+  // Sizes and checksums of the local header may come after the data instead.
+  if (begin > directory.begin ||
+      directory.begin - begin < kLocalHeaderBytes + nameBytes ||
+      !hasSignature(begin, "PK\x03\x04"))
+    zip.fail(name, "its local header is damaged");
+  if (number<uint16_t>(begin + 8) != method ||
+      number<uint16_t>(begin + 26) != nameBytes ||
+      text(begin + kLocalHeaderBytes, nameBytes) != name)
+    zip.fail(name, "its local header has another name or method");
+  uint64_t dataBegin =
+      begin + kLocalHeaderBytes + nameBytes + number<uint16_t>(begin + 28);
+  if (dataBegin > directory.begin || storedBytes > directory.begin - dataBegin)
+    zip.fail(name, "its data is not inside the archive");
+
+  Entry entry;
+  entry.stored = bytes.subspan(dataBegin, storedBytes);
+  entry.numBytes = numBytes;
+  entry.crc = crc;
+  entry.isDeflated = !isStored;
+  if (entry.isDeflated &&
+      (numBytes / kMaxExpansion > storedBytes ||
+       numBytes >= kMaxInflatedBytes || storedBytes >= kMaxInflatedBytes ||
+       (inflatedBytes += numBytes) >= kMaxInflatedBytes))
+    zip.fail(name, "compressed data that expands too much");
+  auto [it, isNew] = zip.entries.emplace(std::move(name), entry);
+  if (!isNew)
+    zip.fail(it->first, "two records of this name");
+  ranges.push_back({begin, dataBegin + storedBytes, it->first});
+  return offset + kEntryBytes + nameBytes + extraBytes + commentBytes;
+}
+
+void ZipReader::DirectoryReader::checkRanges() {
   std::sort(ranges.begin(), ranges.end(), [](const Range &a, const Range &b) {
     return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
   });
   if (!ranges.empty() && ranges[0].begin != 0)
-    fail("data before the beginning of the archive");
+    zip.fail("data before the beginning of the archive");
   for (size_t i = 1; i < ranges.size(); ++i)
     if (ranges[i].begin < ranges[i - 1].end)
-      fail(ranges[i].name,
-           fmt::format("overlaps record '{}'", ranges[i - 1].name));
+      zip.fail(ranges[i].name,
+               fmt::format("overlaps record '{}'", ranges[i - 1].name));
+}
+
+//===----------------------------------------------------------------------===//
+// ZipReader
+//===----------------------------------------------------------------------===//
+
+ZipReader::ZipReader(SharedBytes source, std::string name)
+    : archive(std::move(source)), archiveName(std::move(name)) {
+  DirectoryReader(*this).read();
 }
 
 const ZipReader::Entry &ZipReader::find(std::string_view record) const {

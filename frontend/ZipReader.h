@@ -1,6 +1,8 @@
 //===- ZipReader.h - zip archives of untrusted files ----------------------===//
 // Over bytes in memory, so that an archive inside an archive is read alike.
 // Opening checks the whole directory: names, duplicates, overlaps, bounds.
+// Written by hand because minizip 1.1, which distributions ship, misreads the
+// 64-bit sizes and offsets of archives beyond 4 GiB.
 // Throws ErrorException.
 #pragma once
 #include "MappedTensor.h"
@@ -48,6 +50,7 @@ public:
   [[noreturn]] void fail(std::string_view record, std::string what) const;
 
 private:
+  class DirectoryReader;
   const Entry &find(std::string_view record) const;
 
   SharedBytes archive;

@@ -21,7 +21,6 @@ packages=(
   "libcli11-dev     command-line parsing"
   "libfmt-dev       text formatting"
   "nlohmann-json3-dev  JSON reading and writing"
-  "libminizip-dev   reads .pt2 archives"
   "zlib1g-dev       decompression"
   "libxxhash-dev    keys of the compile cache"
   "libopenblas-dev  matrix products on the CPU"

@@ -60,30 +60,38 @@ public:
     int64_t offset = -1;            ///< -1: where it is
   };
 
+  /// With `is64` all sizes and offsets of the directory are 64-bit ones.
+  explicit ZipBuilder(bool is64 = false) : is64(is64) {}
+
   ZipBuilder &add(Record record) {
-    uint32_t stored = static_cast<uint32_t>(record.content.size());
+    auto stored = static_cast<uint32_t>(record.content.size());
     if (record.numBytes == UINT32_MAX)
       record.numBytes = stored;
     if (record.crc == 0)
       record.crc = static_cast<uint32_t>(crc32(
           0, reinterpret_cast<const Bytef *>(record.content.data()), stored));
+    if (record.offset < 0)
+      record.offset = static_cast<int64_t>(bytes.size());
     const std::string &local =
         record.localName.empty() ? record.name : record.localName;
     std::string common = bytesOf<uint16_t>(20) + bytesOf(record.flags) +
                          bytesOf(record.method) + bytesOf<uint32_t>(0) +
-                         bytesOf(record.crc) + bytesOf(stored) +
-                         bytesOf(record.numBytes);
-    if (record.offset < 0)
-      record.offset = static_cast<int64_t>(bytes.size());
-    bytes += "PK\x03\x04" + common +
+                         bytesOf(record.crc);
+    bytes += "PK\x03\x04" + common + bytesOf(stored) +
+             bytesOf(record.numBytes) +
              bytesOf(static_cast<uint16_t>(local.size())) +
              bytesOf<uint16_t>(0) + local + record.content;
-    directory += "PK\x01\x02" + bytesOf<uint16_t>(20) + common +
-                 bytesOf(static_cast<uint16_t>(record.name.size())) +
-                 bytesOf<uint16_t>(0) + bytesOf<uint16_t>(0) +
-                 bytesOf<uint16_t>(0) + bytesOf<uint16_t>(0) +
-                 bytesOf<uint32_t>(0) +
-                 bytesOf(static_cast<uint32_t>(record.offset)) + record.name;
+    std::string extra;
+    if (is64)
+      extra = bytesOf<uint16_t>(1) + bytesOf<uint16_t>(24) +
+              bytesOf<uint64_t>(record.numBytes) + bytesOf<uint64_t>(stored) +
+              bytesOf(record.offset);
+    directory +=
+        "PK\x01\x02" + bytesOf<uint16_t>(20) + common + bytes32(stored) +
+        bytes32(record.numBytes) +
+        bytesOf(static_cast<uint16_t>(record.name.size())) +
+        bytesOf(static_cast<uint16_t>(extra.size())) + std::string(10, '\0') +
+        bytes32(static_cast<uint32_t>(record.offset)) + record.name + extra;
     ++count;
     return *this;
   }
@@ -92,14 +100,28 @@ public:
   }
 
   std::string finish(const std::string &comment = {}) const {
-    return bytes + directory + "PK\x05\x06" + bytesOf<uint32_t>(0) +
+    std::string end64;
+    if (is64)
+      end64 = "PK\x06\x06" + bytesOf<uint64_t>(44) + bytesOf<uint32_t>(0) +
+              bytesOf<uint64_t>(0) + bytesOf<uint64_t>(count) +
+              bytesOf<uint64_t>(count) + bytesOf<uint64_t>(directory.size()) +
+              bytesOf<uint64_t>(bytes.size()) + "PK\x06\x07" +
+              bytesOf<uint32_t>(0) +
+              bytesOf<uint64_t>(bytes.size() + directory.size()) +
+              bytesOf<uint32_t>(1);
+    return bytes + directory + end64 + "PK\x05\x06" + bytesOf<uint32_t>(0) +
            bytesOf(count) + bytesOf(count) +
-           bytesOf(static_cast<uint32_t>(directory.size())) +
-           bytesOf(static_cast<uint32_t>(bytes.size())) +
+           bytes32(static_cast<uint32_t>(directory.size())) +
+           bytes32(static_cast<uint32_t>(bytes.size())) +
            bytesOf(static_cast<uint16_t>(comment.size())) + comment;
   }
 
 private:
+  std::string bytes32(uint32_t value) const {
+    return bytesOf(is64 ? UINT32_MAX : value);
+  }
+
+  bool is64;
   std::string bytes, directory;
   uint16_t count = 0;
 };

@@ -52,7 +52,7 @@ std::string deflated(const std::string &content) {
 
 TEST(Zip, maps_stored_records) {
   std::string bytes =
-      ZipBuilder().add("r/a", "alpha").add("r/b/c", "").finish("a comment");
+      ZipBuilder().add("r/a", "alpha").add("r/b/c", "").finish();
   ZipReader zip = open(bytes);
   EXPECT_EQ(zip.records().size(), 2u);
   EXPECT_TRUE(zip.contains("r/a"));
@@ -63,6 +63,45 @@ TEST(Zip, maps_stored_records) {
   EXPECT_EQ(zip.rootFolder(), "r");
   EXPECT_THAT(errorOf([&] { zip.read("r/d"); }),
               HasSubstr("t.zip: record 'r/d' is missing"));
+}
+
+TEST(Zip, reads_64_bit_directories) {
+  std::string bytes =
+      ZipBuilder(/*is64=*/true).add("r/a", "alpha").add("r/b", "beta").finish();
+  ZipReader zip = open(bytes);
+  EXPECT_EQ(textOf(zip.read("r/a")), "alpha");
+  EXPECT_EQ(textOf(zip.read("r/b")), "beta");
+  for (size_t length = 0; length < bytes.size(); ++length)
+    EXPECT_NE(openError(bytes.substr(0, length)), "") << length;
+
+  // Extra data under another id.
+  std::string other = bytes;
+  size_t extra = other.find(std::string("\x01\0\x18\0", 4));
+  ASSERT_NE(extra, other.npos);
+  other[extra] = 2;
+  EXPECT_EQ(openError(other), "t.zip: r/a: a 64-bit size is missing");
+  other = bytes;
+  other[extra + 2] = 0x19;
+  EXPECT_EQ(openError(other), "t.zip: r/a: its extra data is damaged");
+  // A record that claims to end far beyond the archive.
+  other = bytes;
+  for (size_t i = 4; i < 20; ++i)
+    other[extra + i] = '\x7f';
+  EXPECT_EQ(openError(other), "t.zip: r/a: its data is not inside the archive");
+}
+
+TEST(Zip, rejects_end_records_that_disagree) {
+  std::string bytes = ZipBuilder(/*is64=*/true).add("r/a", "alpha").finish();
+  // The 32-bit number of records.
+  bytes[bytes.size() - 22 + 10] = bytes[bytes.size() - 22 + 8] = 2;
+  EXPECT_THAT(openError(bytes), HasSubstr("its two end records disagree"));
+
+  bytes = ZipBuilder().add("r/a", "alpha").finish();
+  bytes[bytes.size() - 22 + 4] = 1;
+  EXPECT_THAT(openError(bytes), HasSubstr("in several files"));
+  bytes[bytes.size() - 22 + 4] = 0;
+  bytes[bytes.size() - 22 + 16] += 1;
+  EXPECT_THAT(openError(bytes), HasSubstr("not where the end record says"));
 }
 
 TEST(Zip, inflates_compressed_records) {
@@ -139,6 +178,8 @@ TEST(Zip, rejects_data_around_the_archive) {
   EXPECT_EQ(openError(bytes), "");
   EXPECT_NE(openError("junk" + bytes), "");
   EXPECT_THAT(openError(bytes + "junk"), HasSubstr("after the end"));
+  EXPECT_THAT(openError(ZipBuilder().add("r/a", "").finish("a comment")),
+              HasSubstr("after the end"));
   for (size_t length = 0; length < bytes.size(); ++length)
     EXPECT_NE(openError(bytes.substr(0, length)), "") << length;
 }
@@ -147,7 +188,8 @@ TEST(Zip, wants_one_root_folder) {
   ZipReader zip = open(ZipBuilder().add("r/a", "").add("s/b", "").finish());
   EXPECT_THAT(errorOf([&] { zip.rootFolder(); }),
               HasSubstr("s/b: not in the folder 'r'"));
-  EXPECT_NE(openError(ZipBuilder().finish()), "") << "no records at all";
+  ZipReader empty = open(ZipBuilder().finish());
+  EXPECT_THAT(errorOf([&] { empty.rootFolder(); }), HasSubstr("is empty"));
 }
 
 } // namespace

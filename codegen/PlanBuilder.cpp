@@ -41,17 +41,17 @@ std::vector<int64_t> sizesOf(RankedTensorType type) {
   return {type.getShape().begin(), type.getShape().end()};
 }
 
-FailureOr<DType> dtypeOf(Type type) {
+FailureOr<DType> dtypeOf(Type type, bool isUnsigned = false) {
   if (type.isInteger(1))
     return DType::Bool;
   if (type.isInteger(8))
-    return type.isUnsignedInteger() ? DType::UInt8 : DType::Int8;
+    return isUnsigned ? DType::UInt8 : DType::Int8;
   if (type.isInteger(16))
-    return type.isUnsignedInteger() ? DType::UInt16 : DType::Int16;
+    return isUnsigned ? DType::UInt16 : DType::Int16;
   if (type.isInteger(32))
-    return type.isUnsignedInteger() ? DType::UInt32 : DType::Int32;
+    return isUnsigned ? DType::UInt32 : DType::Int32;
   if (type.isInteger(64))
-    return type.isUnsignedInteger() ? DType::UInt64 : DType::Int64;
+    return isUnsigned ? DType::UInt64 : DType::Int64;
   if (type.isF16())
     return DType::Float16;
   if (type.isBF16())
@@ -128,10 +128,14 @@ public:
 
 private:
   // Buffers.
+  /// `attrs` are those of the argument or result that the buffer is.
   FailureOr<int64_t> addBuffer(RankedTensorType type, Location loc,
-                               BufferKind kind, std::string name);
-  FailureOr<int64_t> addBuffer(Value value, BufferKind kind, std::string name) {
-    return addBuffer(tensorType(value), value.getLoc(), kind, std::move(name));
+                               BufferKind kind, std::string name,
+                               DictionaryAttr attrs = {});
+  FailureOr<int64_t> addBuffer(Value value, BufferKind kind, std::string name,
+                               DictionaryAttr attrs = {}) {
+    return addBuffer(tensorType(value), value.getLoc(), kind, std::move(name),
+                     attrs);
   }
   FailureOr<int64_t> arenaBuffer(Value value);
   FailureOr<int64_t> argumentBuffer(BlockArgument argument,
@@ -203,8 +207,10 @@ private:
 //===----------------------------------------------------------------------===//
 
 FailureOr<int64_t> PlanBuilder::addBuffer(RankedTensorType type, Location loc,
-                                          BufferKind kind, std::string name) {
-  FailureOr<DType> dtype = dtypeOf(type.getElementType());
+                                          BufferKind kind, std::string name,
+                                          DictionaryAttr attrs) {
+  FailureOr<DType> dtype =
+      dtypeOf(type.getElementType(), attrs && attrs.contains("aten.unsigned"));
   if (failed(dtype))
     return emitError(loc, "element type ")
            << type.getElementType() << " is not supported on the CPU";
@@ -243,12 +249,12 @@ FailureOr<int64_t> PlanBuilder::argumentBuffer(BlockArgument argument,
     return it->second;
   }
   if (kind == "user_input")
-    return addBuffer(argument, BufferKind::Input, name.str());
+    return addBuffer(argument, BufferKind::Input, name.str(), attrs);
   auto [it, isNew] = weights.try_emplace(name, plan.buffers.size());
   if (!isNew)
     return it->second;
   FailureOr<int64_t> buffer =
-      addBuffer(argument, BufferKind::Weight, name.str());
+      addBuffer(argument, BufferKind::Weight, name.str(), attrs);
   if (succeeded(buffer))
     plan.buffers[*buffer].weight = name;
   return buffer;
@@ -287,7 +293,8 @@ LogicalResult PlanBuilder::bindArguments(func::FuncOp func) {
     if (auto it = bufferOf.find(argument); it != bufferOf.end())
       binding.buffer = it->second;
     FailureOr<DType> dtype =
-        dtypeOf(type ? type.getElementType() : argument.getType());
+        dtypeOf(type ? type.getElementType() : argument.getType(),
+                attrs && attrs.contains("aten.unsigned"));
     if (failed(dtype))
       return emitError(argument.getLoc(), "input '")
              << binding.name << "' has type " << argument.getType()
@@ -353,7 +360,7 @@ LogicalResult PlanBuilder::bindReturns(func::FuncOp func) {
     else
       binding.name = std::to_string(numUserOutputs++);
     FailureOr<int64_t> buffer =
-        addBuffer(value, BufferKind::Output, "output " + binding.name);
+        addBuffer(value, BufferKind::Output, "output " + binding.name, attrs);
     if (failed(buffer))
       return failure();
     plan.buffers[*buffer].index = plan.outputs.size();

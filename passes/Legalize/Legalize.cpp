@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace gcompile {
 #define GEN_PASS_DEF_LEGALIZEPASS
@@ -202,6 +203,17 @@ LogicalResult Legalizer::run(func::FuncOp func) {
     target->erase();
     return failure();
   }
+  // The signature keeps what its types lose.
+  auto isUnsigned = [](Type type) {
+    return getElementTypeOrSelf(type).isUnsignedInteger();
+  };
+  StringRef name = "aten.unsigned";
+  for (auto [i, type] : llvm::enumerate(func.getArgumentTypes()))
+    if (isUnsigned(type))
+      func.setArgAttr(i, name, builder.getUnitAttr());
+  for (auto [i, type] : llvm::enumerate(func.getResultTypes()))
+    if (isUnsigned(type))
+      func.setResultAttr(i, name, builder.getUnitAttr());
   source.erase();
   func.setFunctionType(builder.getFunctionType(
       target->getArgumentTypes(), target->getTerminator()->getOperandTypes()));

@@ -378,6 +378,17 @@ TEST(CpuPlan, NamesOutputsAfterTheirKind) {
   EXPECT_THAT(valuesOf<float>(outputs[3]), ElementsAre(1, 2, 3, 4));
 }
 
+TEST(CpuPlan, UnsignedIntegersAreMarkedInTheSignature) {
+  std::string argument = input("x", "tensor<4xi8>"),
+              result = output("tensor<4xi8>");
+  argument.insert(argument.size() - 1, ", aten.unsigned");
+  result.insert(result.size() - 1, ", aten.unsigned");
+  auto plan = planOf(forward(argument, result, "", "%x"));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->inputs.at(0).dtype, DType::UInt8);
+  EXPECT_EQ(plan->outputs.at(0).dtype, DType::UInt8);
+}
+
 TEST(CpuPlan, PreparedWeightsAreComputedOnce) {
   auto plan =
       planOf("#one = affine_map<(d0) -> (d0)>\n"

@@ -68,9 +68,10 @@ func.func @floats_to_small_integers_wrap_through_i64(%x: tensor<8xf32>) -> (tens
 
 // -----
 
-// Signless after this pass, but the operations know.
+// Signless after this pass, but the operations and the signature know.
 // CHECK-LABEL: func.func @unsigned_types
-// CHECK-SAME:    (%{{.*}}: tensor<8xi8>, %{{.*}}: tensor<8xi8>) -> (tensor<8xi1>, tensor<8xi8>, tensor<8xf32>)
+// CHECK-SAME:    (%{{.*}}: tensor<8xi8> {aten.unsigned}, %{{.*}}: tensor<8xi8> {aten.unsigned})
+// CHECK-SAME:    -> (tensor<8xi1>, tensor<8xi8> {aten.unsigned}, tensor<8xf32>)
 // CHECK:         arith.cmpi ult
 // CHECK:         arith.divui
 // CHECK:         arith.uitofp

@@ -17,7 +17,9 @@ def Aten_Dialect : Dialect {
     ("user_input", "parameter", "buffer", "constant"; "user_output", "loss",
     "buffer_mutation", "parameter_mutation", "input_mutation",
     "parameter_gradient", "input_gradient") and the `aten.name` it refers to.
-    Results also carry `aten.strides`, where the export recorded them. The
+    Results also carry `aten.strides`, where the export recorded them. Once
+    `tg-legalize` has made all integers signless, `aten.unsigned` marks those that
+    are not signed. The
     module's `aten.symbols` maps each symbol to its inclusive range, `[1, 1024]`,
     with `unit` for an open end.
 

@@ -292,7 +292,7 @@ std::optional<StridedForm> getStridedForm(AffineExpr expr, unsigned numDims) {
     if (coefficient == 0)
       continue;
     auto dim = dyn_cast<AffineDimExpr>(factor);
-    if (!dim)
+    if (!dim || dim.getPosition() >= numDims)
       return std::nullopt;
     form.strides[dim.getPosition()] += coefficient;
   }

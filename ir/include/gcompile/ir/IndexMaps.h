@@ -33,7 +33,8 @@ mlir::AffineMap reshapeMap(llvm::ArrayRef<int64_t> sourceShape,
                            llvm::ArrayRef<int64_t> targetShape,
                            mlir::MLIRContext *context);
 
-/// Where `expr` is `offset + sum of strides[i] * d_i`, its parts.
+/// Where `expr` is `offset + sum of strides[i] * d_i` over the first `numDims`
+/// dimensions, its parts.
 struct StridedForm {
   int64_t offset = 0;
   llvm::SmallVector<int64_t> strides; ///< one a dimension

@@ -144,9 +144,14 @@ class GraphImporter {
 public:
   GraphImporter(OpBuilder &builder, const Graph &graph)
       : builder(builder), context(builder.getContext()), graph(graph) {
-    for (const Node &node : graph.nodes)
+    for (const Node &node : graph.nodes) {
       for (const NamedArgument &argument : node.arguments)
         noteUses(argument.value);
+      bool readsMemory = StringRef(node.target).starts_with("aten.as_strided");
+      if (readsMemory && !node.arguments.empty())
+        if (auto *reference = get<ValueRef>(node.arguments[0].value))
+          readAsMemory.insert(reference->name);
+    }
     for (const Argument &output : graph.outputs)
       noteUses(output);
   }
@@ -155,6 +160,17 @@ public:
   Type recordedType(StringRef name) {
     auto found = graph.values.find(name.str());
     return found == graph.values.end() ? Type() : typeOf(found->second);
+  }
+
+  /// The strides recorded for a value, or null where they are not, or symbolic.
+  DenseI64ArrayAttr recordedStrides(StringRef name) {
+    auto meta = graph.values.find(name.str());
+    if (meta == graph.values.end() || meta->second.strides.empty() ||
+        !llvm::all_of(meta->second.strides,
+                      [](const SymInt &s) { return s.isStatic(); }))
+      return {};
+    return builder.getDenseI64ArrayAttr(llvm::map_to_vector(
+        meta->second.strides, [](const SymInt &s) { return s.value; }));
   }
 
   void bind(StringRef name, Value value) {
@@ -563,6 +579,12 @@ private:
       op = typed;
     }
 
+    if (node.results.size() == 1 && op->getNumResults() == 1)
+      if (auto *reference = get<ValueRef>(node.results[0]);
+          reference && readAsMemory.contains(reference->name))
+        if (auto strides = recordedStrides(reference->name))
+          op->setAttr("aten.strides", strides);
+
     SmallVector<SmallVector<Value>> returns;
     unsigned next = 0;
     for (unsigned count : counts) {
@@ -875,6 +897,8 @@ private:
   const Graph &graph;
   llvm::StringMap<Binding> bindings;
   llvm::StringSet<> used; ///< names that something reads
+  /// Names whose place in memory matters to a reader.
+  llvm::StringSet<> readAsMemory;
   llvm::StringSet<> poisoned;
   bool isGood = true;
 };
@@ -1024,14 +1048,8 @@ OwningOpRef<ModuleOp> importProgram(MLIRContext &context,
     attrs.append(
         "aten.name",
         builder.getStringAttr(isUser ? std::to_string(position) : spec.target));
-    auto meta = program.graph.values.find(get<ValueRef>(output)->name);
-    if (meta != program.graph.values.end() && !meta->second.strides.empty() &&
-        llvm::all_of(meta->second.strides,
-                     [](const SymInt &s) { return s.isStatic(); }))
-      attrs.append(
-          "aten.strides",
-          builder.getDenseI64ArrayAttr(llvm::map_to_vector(
-              meta->second.strides, [](const SymInt &s) { return s.value; })));
+    if (auto strides = importer.recordedStrides(get<ValueRef>(output)->name))
+      attrs.append("aten.strides", strides);
     results.push_back(values[0]);
     resultTypes.push_back(values[0].getType());
     resultAttrs.push_back(attrs.getDictionary(&context));

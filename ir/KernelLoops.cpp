@@ -305,11 +305,18 @@ LogicalResult GroupAnalysis::tryMap(Root &root, AffineMap map, bool isInner) {
     root.loopMap = {};
     return fail(reason);
   };
-  if (root.info->isReduction)
+  if (root.info->isReduction) {
+    // One result for each parallel iteration, and none that several share.
+    int64_t numResults = 1;
+    for (auto [iterator, size] : llvm::zip_equal(
+             root.info->op.getIteratorTypesArray(), root.info->sizes))
+      numResults *= isParallel(iterator) ? size : 1;
+    bool sharesResults = numResults != product(parallel);
     for (OpResult result : root.info->op->getResults())
-      if (usesReductionLoops(resultIndex(root, result)))
+      if (sharesResults || usesReductionLoops(resultIndex(root, result)))
         return reject(quoted(*root.info) + " reduces over other loops than " +
                       quoted(*roots[placed.front()].info));
+  }
   for (const TensorRead &read : root.reads) {
     auto it = rootNumber.find(read.tensor.getDefiningOp());
     if (it == rootNumber.end() || !roots[it->second].info->isReduction)

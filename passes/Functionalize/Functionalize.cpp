@@ -316,6 +316,10 @@ private:
   /// order of their inputs' dimensions, or give row-major results.
   std::optional<MemoryLayout> layoutOfNew(Value result,
                                           ArrayRef<Handle *> operands) {
+    // Recorded where a reader depends on it.
+    if (auto strides = result.getDefiningOp()->getAttrOfType<DenseI64ArrayAttr>(
+            "aten.strides"))
+      return MemoryLayout{SmallVector<int64_t>(strides.asArrayRef()), 0};
     for (Handle *operand : operands)
       if (!operand->layout ||
           !isRowMajor(*operand->layout,

@@ -22,7 +22,7 @@ Values decomposeReshape(const Call &call, DecompositionBuilder &b) {
 /// Any operator that only changes the dtype (or the device or the layout).
 Values decomposeCast(const Call &call, DecompositionBuilder &b) {
   return SmallVector<Value>{
-      b.cast(call.value("self"), resultType(call).getElementType())};
+      b.cast(call.op->getOperand(0), resultType(call).getElementType())};
 }
 
 /// Pieces along a dimension, as long as the results say.

@@ -427,7 +427,7 @@ static const PointwiseOp pointwiseOps[] = {
      leakyReluBackward},
     {"aten.softplus_backward.default", "grad_output self beta threshold",
      softplusBackward},
-    {"prims.fma.default", "a b c",
+    {"prims.fma.default", "self other third",
      [](Args x) { return fma(x[0], x[1], x[2]); }},
 };
 

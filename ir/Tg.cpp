@@ -78,7 +78,8 @@ LogicalResult ViewOp::verify() {
   AffineMap map = getMap();
   if (source.getElementType() != result.getElementType())
     return emitOpError("changes the element type from ")
-           << source.getElementType() << " to " << result.getElementType(); // C1
+           << source.getElementType() << " to "
+           << result.getElementType(); // C1
   if (map.getNumDims() != result.getRank() || map.getNumSymbols() != 0 ||
       map.getNumResults() != source.getRank())
     return emitOpError("map takes ")
@@ -91,8 +92,8 @@ LogicalResult ViewOp::verify() {
     auto range = rangeOf(expr, result.getShape());
     if (!range || range->first < 0 || range->second >= source.getDimSize(i))
       return emitOpError("index ")
-             << i << " of " << getMapAttr() << " leaves dimension " << i << " of size "
-             << source.getDimSize(i); // C3
+             << i << " of " << getMapAttr() << " leaves dimension " << i
+             << " of size " << source.getDimSize(i); // C3
   }
   return success();
 }
@@ -121,7 +122,8 @@ LogicalResult MatmulOp::verify() {
   int64_t rank = lhs.getRank();
   if (rank < 2 || rhs.getRank() != rank || result.getRank() != rank)
     return emitOpError("needs one rank of at least 2, but has ")
-           << rank << ", " << rhs.getRank() << " and " << result.getRank(); // C1
+           << rank << ", " << rhs.getRank() << " and "
+           << result.getRank(); // C1
   for (int64_t i = 0; i < rank - 2; ++i)
     if (rhs.getDimSize(i) != lhs.getDimSize(i) ||
         result.getDimSize(i) != lhs.getDimSize(i))
@@ -159,8 +161,8 @@ LogicalResult ConvolutionOp::verify() {
   int64_t groups = getGroups();
   bool transposed = getTransposed();
   int64_t inChannels = input.getDimSize(1);
-  int64_t weightIn = transposed ? weight.getDimSize(0)
-                                : weight.getDimSize(1) * groups;
+  int64_t weightIn =
+      transposed ? weight.getDimSize(0) : weight.getDimSize(1) * groups;
   int64_t outChannels =
       transposed ? weight.getDimSize(1) * groups : weight.getDimSize(0);
   if (groups < 1 || weightIn != inChannels || outChannels % groups != 0 ||
@@ -173,10 +175,10 @@ LogicalResult ConvolutionOp::verify() {
     int64_t window = (weight.getDimSize(i + 2) - 1) * getDilation()[i] + 1;
     int64_t padding = getPadding()[2 * i] + getPadding()[2 * i + 1];
     int64_t size = input.getDimSize(i + 2);
-    int64_t expected =
-        transposed ? (size - 1) * getStride()[i] - padding + window +
-                         getOutputPadding()[i]
-                   : (size + padding - window) / getStride()[i] + 1;
+    int64_t expected = transposed
+                           ? (size - 1) * getStride()[i] - padding + window +
+                                 getOutputPadding()[i]
+                           : (size + padding - window) / getStride()[i] + 1;
     if (result.getDimSize(i + 2) != expected)
       return emitOpError("result has ")
              << result.getDimSize(i + 2) << " in spatial dimension " << i
@@ -184,9 +186,9 @@ LogicalResult ConvolutionOp::verify() {
   }
   if (input.getElementType() != weight.getElementType() ||
       result.getElementType() != accumulatorType(input.getElementType()))
-    return emitOpError("of ") << input.getElementType() << " and "
-                              << weight.getElementType() << " cannot give "
-                              << result.getElementType(); // C4
+    return emitOpError("of ")
+           << input.getElementType() << " and " << weight.getElementType()
+           << " cannot give " << result.getElementType(); // C4
   return success();
 }
 
@@ -200,7 +202,8 @@ LogicalResult AttentionOp::verify() {
   auto batch = [&](RankedTensorType type) {
     return type.getShape().drop_back(3);
   };
-  int64_t heads = query.getDimSize(rank - 3), keyHeads = key.getDimSize(rank - 3);
+  int64_t heads = query.getDimSize(rank - 3),
+          keyHeads = key.getDimSize(rank - 3);
   if (batch(key) != batch(query) || batch(value) != batch(query) ||
       value.getDimSize(rank - 3) != keyHeads || keyHeads == 0 ||
       heads % keyHeads != 0 ||
@@ -216,17 +219,18 @@ LogicalResult AttentionOp::verify() {
   expected.pop_back();
   if (getLogsumexp() &&
       typeOf(getLogsumexp()).getShape() != ArrayRef<int64_t>(expected))
-    return emitOpError("logsumexp has type ")
-           << getLogsumexp().getType(); // C1
+    return emitOpError("logsumexp has type ") << getLogsumexp().getType(); // C1
   if (getMask()) {
     RankedTensorType mask = typeOf(getMask());
     expected.push_back(key.getDimSize(rank - 2));
     if (mask.getShape() != ArrayRef<int64_t>(expected))
-      return emitOpError("mask ") << mask << " does not have the shape of the "
-                                             "scores"; // C1
+      return emitOpError("mask ") << mask
+                                  << " does not have the shape of the "
+                                     "scores"; // C1
     if (!mask.getElementType().isInteger(1) &&
         !isa<FloatType>(mask.getElementType()))
-      return emitOpError("mask has elements of ") << mask.getElementType(); // C2
+      return emitOpError("mask has elements of ")
+             << mask.getElementType(); // C2
   }
   if (key.getElementType() != query.getElementType() ||
       value.getElementType() != query.getElementType())
@@ -238,8 +242,8 @@ static LogicalResult verifyDim(Operation *op, int64_t dim,
                                RankedTensorType type) {
   // A 0-dimensional tensor counts as one element along dimension 0.
   if (dim < 0 || dim >= std::max<int64_t>(type.getRank(), 1))
-    return op->emitOpError("dim = ") << dim << " but the input has rank "
-                                     << type.getRank();
+    return op->emitOpError("dim = ")
+           << dim << " but the input has rank " << type.getRank();
   return success();
 }
 
@@ -257,7 +261,7 @@ LogicalResult SortOp::verify() {
   if (failed(verifyDim(*this, getDim(), typeOf(getInput()))))
     return failure(); // C1
   if (getValues().getType() != getInput().getType())
-    return emitOpError("values have type ") << getValues().getType(); // C2
+    return emitOpError("values have type ") << getValues().getType();     // C2
   return verifyIndices(*this, typeOf(getValues()), typeOf(getIndices())); // C2
 }
 
@@ -267,10 +271,9 @@ LogicalResult TopKOp::verify() {
     return failure(); // C1
   int64_t size = input.getRank() ? input.getDimSize(getDim()) : 1;
   if (static_cast<int64_t>(getK()) < 0 || static_cast<int64_t>(getK()) > size)
-    return emitOpError("k = ") << static_cast<int64_t>(getK())
-                               << " but dimension " << getDim()
-                               << " of the input has only " << size
-                               << " elements"; // C2
+    return emitOpError("k = ")
+           << static_cast<int64_t>(getK()) << " but dimension " << getDim()
+           << " of the input has only " << size << " elements"; // C2
   SmallVector<int64_t> shape(input.getShape());
   if (!shape.empty())
     shape[getDim()] = getK();
@@ -278,7 +281,7 @@ LogicalResult TopKOp::verify() {
   if (getValues().getType() != expected)
     return emitOpError("values have type ")
            << getValues().getType() << ", expected " << expected; // C3
-  return verifyIndices(*this, expected, typeOf(getIndices())); // C3
+  return verifyIndices(*this, expected, typeOf(getIndices()));    // C3
 }
 
 LogicalResult ScanOp::verify() {
@@ -286,8 +289,7 @@ LogicalResult ScanOp::verify() {
     return failure(); // C1
   if (getValues().getType() != getInput().getType())
     return emitOpError("values have type ") << getValues().getType(); // C2
-  bool ordered =
-      getKind() == ReduceKind::Max || getKind() == ReduceKind::Min;
+  bool ordered = getKind() == ReduceKind::Max || getKind() == ReduceKind::Min;
   if (getKind() == ReduceKind::Set || (getIndices() && !ordered))
     return emitOpError("cannot scan by '")
            << stringifyReduceKind(getKind())
@@ -308,14 +310,15 @@ LogicalResult ScatterOp::verify() {
     AffineMap map = cast<AffineMapAttr>(mapAttr).getValue();
     if (map.getNumDims() != rank ||
         map.getNumResults() != static_cast<unsigned>(typeOf(input).getRank()))
-      return emitOpError("map ") << mapAttr << " does not read " << input.getType()
-                                 << " over " << rank << " loops"; // C1
+      return emitOpError("map ")
+             << mapAttr << " does not read " << input.getType() << " over "
+             << rank << " loops"; // C1
     arguments.push_back(typeOf(input).getElementType());
   }
   Block &block = getBody().front();
   if (TypeRange(arguments) != block.getArgumentTypes())
-    return emitOpError("region takes ") << block.getArgumentTypes()
-                                        << ", expected " << arguments; // C2
+    return emitOpError("region takes ")
+           << block.getArgumentTypes() << ", expected " << arguments; // C2
   SmallVector<Type> yielded(base.getRank(), IndexType::get(getContext()));
   yielded.push_back(base.getElementType());
   yielded.push_back(IntegerType::get(getContext(), 1));
@@ -330,11 +333,10 @@ LogicalResult ScatterOp::verify() {
 
 LogicalResult RandomOp::verify() {
   Type element = typeOf(getResult()).getElementType();
-  bool known = getDistribution() == "bits"
-                   ? element.isInteger(64)
-                   : (getDistribution() == "uniform" ||
-                      getDistribution() == "normal") &&
-                         isa<FloatType>(element);
+  bool known = getDistribution() == "bits" ? element.isInteger(64)
+                                           : (getDistribution() == "uniform" ||
+                                              getDistribution() == "normal") &&
+                                                 isa<FloatType>(element);
   if (!known)
     return emitOpError("distribution '")
            << getDistribution() << "' does not give " << element; // C1
@@ -364,8 +366,8 @@ LogicalResult CondOp::verify() {
   if (!isOnePredicate(getPredicate().getType()))
     return emitOpError("predicate must be one i1, but is ")
            << getPredicate().getType(); // C1
-  if (failed(verifyYield(*this, getThenRegion(), "then-region",
-                         getResultTypes())))
+  if (failed(
+          verifyYield(*this, getThenRegion(), "then-region", getResultTypes())))
     return failure(); // C2
   return verifyYield(*this, getElseRegion(), "else-region",
                      getResultTypes()); // C2
@@ -378,13 +380,13 @@ LogicalResult WhileOp::verify() {
              << region->front().getArgumentTypes() << ", expected "
              << getCarried().getTypes(); // C1
   if (getCarried().getTypes() != getResultTypes())
-    return emitOpError("results ") << getResultTypes()
-                                   << " differ from the carried values"; // C1
+    return emitOpError("results ")
+           << getResultTypes() << " differ from the carried values"; // C1
   Operation *condYield = getCondRegion().front().getTerminator();
   if (condYield->getNumOperands() != 1 ||
       !isOnePredicate(condYield->getOperand(0).getType()))
     return emitOpError("condition must yield one i1, but yields ")
-           << condYield->getOperandTypes(); // C2
+           << condYield->getOperandTypes();                             // C2
   return verifyYield(*this, getBodyRegion(), "body", getResultTypes()); // C2
 }
 
@@ -395,9 +397,8 @@ LogicalResult KernelOp::verify() {
            << getInputs().getTypes(); // C1
   if (failed(verifyYield(*this, getBody(), "region", getResultTypes())))
     return failure(); // C1
-  if (llvm::count_if(getBody().front(), [](Operation &op) {
-        return isStructuredOp(&op);
-      }) > 1)
+  if (llvm::count_if(getBody().front(),
+                     [](Operation &op) { return isStructuredOp(&op); }) > 1)
     return emitOpError("holds more than one structured op"); // C2
   return success();
 }

@@ -24,7 +24,9 @@ using aten::CallOp;
 struct Number {
   std::optional<int64_t> integer;
   double real = 0;
-  double asReal() const { return integer ? static_cast<double>(*integer) : real; }
+  double asReal() const {
+    return integer ? static_cast<double>(*integer) : real;
+  }
   static Number of(int64_t value) { return {value, 0}; }
   static Number of(double value) { return {std::nullopt, value}; }
 };
@@ -52,7 +54,8 @@ std::optional<Number> evaluate(StringRef callee, ArrayRef<Number> args) {
   auto b = [&] { return *args[1].integer; };
   auto compare = [&](auto less) {
     return Number::of(static_cast<int64_t>(
-        areIntegers ? less(a(), b()) : less(args[0].asReal(), args[1].asReal())));
+        areIntegers ? less(a(), b())
+                    : less(args[0].asReal(), args[1].asReal())));
   };
   int64_t result = 0;
   if (callee == "_operator.add" || callee == "_operator.sub" ||
@@ -63,11 +66,10 @@ std::optional<Number> evaluate(StringRef callee, ArrayRef<Number> args) {
                         : callee.ends_with("sub") ? x - y
                                                   : x * y);
     }
-    bool overflows = callee.ends_with("add")
-                         ? __builtin_add_overflow(a(), b(), &result)
-                     : callee.ends_with("sub")
-                         ? __builtin_sub_overflow(a(), b(), &result)
-                         : __builtin_mul_overflow(a(), b(), &result);
+    bool overflows =
+        callee.ends_with("add")   ? __builtin_add_overflow(a(), b(), &result)
+        : callee.ends_with("sub") ? __builtin_sub_overflow(a(), b(), &result)
+                                  : __builtin_mul_overflow(a(), b(), &result);
     return overflows ? std::nullopt : std::optional(Number::of(result));
   }
   if (callee == "_operator.floordiv" || callee == "_operator.mod") {
@@ -184,8 +186,7 @@ private:
     unsigned position = 0;
     for (BlockArgument argument : func.getArguments()) {
       auto type = dyn_cast<RankedTensorType>(argument.getType());
-      bool isUserTensor =
-          type && kindOf(func, argument) == "user_input";
+      bool isUserTensor = type && kindOf(func, argument) == "user_input";
       unsigned index = isUserTensor ? position++ : 0;
       if (!type)
         continue; // a symbolic scalar: bound below, from the tensors

@@ -25,8 +25,10 @@ constexpr std::array<DTypeInfo, 21> kDTypes{{
     {DType::Int64, "int64", "i64", 8, DTypeInfo::Signed},
     {DType::Float8E4M3FN, "float8_e4m3fn", "f8e4m3fn", 1, DTypeInfo::Float},
     {DType::Float8E5M2, "float8_e5m2", "f8e5m2", 1, DTypeInfo::Float},
-    {DType::Float8E4M3FNUZ, "float8_e4m3fnuz", "f8e4m3fnuz", 1, DTypeInfo::Float},
-    {DType::Float8E5M2FNUZ, "float8_e5m2fnuz", "f8e5m2fnuz", 1, DTypeInfo::Float},
+    {DType::Float8E4M3FNUZ, "float8_e4m3fnuz", "f8e4m3fnuz", 1,
+     DTypeInfo::Float},
+    {DType::Float8E5M2FNUZ, "float8_e5m2fnuz", "f8e5m2fnuz", 1,
+     DTypeInfo::Float},
     {DType::Float8E8M0FNU, "float8_e8m0fnu", "f8e8m0fnu", 1, DTypeInfo::Float},
     {DType::Float16, "float16", "f16", 2, DTypeInfo::Float},
     {DType::BFloat16, "bfloat16", "bf16", 2, DTypeInfo::Float},
@@ -51,9 +53,7 @@ bool isComplex(DType dtype) { return info(dtype).kind == DTypeInfo::Complex; }
 bool isInteger(DType dtype) {
   return info(dtype).kind == DTypeInfo::Signed || isUnsigned(dtype);
 }
-bool isUnsigned(DType dtype) {
-  return info(dtype).kind == DTypeInfo::Unsigned;
-}
+bool isUnsigned(DType dtype) { return info(dtype).kind == DTypeInfo::Unsigned; }
 std::string_view name(DType dtype) { return info(dtype).name; }
 std::string_view shortName(DType dtype) { return info(dtype).shortName; }
 

@@ -14,12 +14,13 @@ namespace gcompile {
 
 std::shared_ptr<Storage> Storage::allocate(size_t numBytes) {
   constexpr size_t alignment = 64;
-  size_t rounded = (std::max<size_t>(numBytes, 1) + alignment - 1) / alignment *
-                   alignment;
+  size_t rounded =
+      (std::max<size_t>(numBytes, 1) + alignment - 1) / alignment * alignment;
   void *memory = std::aligned_alloc(alignment, rounded);
   if (!memory)
-    throwError(ErrorCode::InvalidArgument,
-               fmt::format("cannot allocate {} bytes of host memory", numBytes));
+    throwError(
+        ErrorCode::InvalidArgument,
+        fmt::format("cannot allocate {} bytes of host memory", numBytes));
   auto storage = std::make_shared<Storage>();
   storage->owner = std::shared_ptr<const void>(
       memory, [](const void *p) { std::free(const_cast<void *>(p)); });
@@ -38,11 +39,11 @@ std::shared_ptr<Storage> Storage::view(std::span<const std::byte> bytes,
 
 Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::string &path) {
   auto fail = [&](const char *what) {
-    return Error{ErrorCode::InvalidArgument,
-                 fmt::format("cannot {} '{}': {}", what, path,
-                             std::strerror(errno)),
-                 {},
-                 {}};
+    return Error{
+        ErrorCode::InvalidArgument,
+        fmt::format("cannot {} '{}': {}", what, path, std::strerror(errno)),
+        {},
+        {}};
   };
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0)
@@ -80,8 +81,7 @@ Tensor Tensor::empty(DType dtype, std::vector<int64_t> sizes) {
   tensor.dtype = dtype;
   tensor.strides = contiguousStrides(sizes);
   tensor.sizes = std::move(sizes);
-  tensor.storage =
-      Storage::allocate(static_cast<size_t>(tensor.numBytes()));
+  tensor.storage = Storage::allocate(static_cast<size_t>(tensor.numBytes()));
   return tensor;
 }
 
@@ -113,7 +113,8 @@ Tensor Tensor::contiguous() const {
     int64_t position = storageOffset;
     for (size_t d = 0; d < sizes.size(); ++d)
       position += index[d] * strides[d];
-    std::memcpy(target, storage->data() + position * static_cast<int64_t>(width),
+    std::memcpy(target,
+                storage->data() + position * static_cast<int64_t>(width),
                 width);
     for (size_t d = sizes.size(); d-- > 0;) {
       if (++index[d] < sizes[d])
@@ -145,8 +146,8 @@ Status checkBounds(DType dtype, std::span<const int64_t> sizes,
     return Error{ErrorCode::InvalidArgument, std::move(what), {}, {}};
   };
   if (sizes.size() != strides.size())
-    return fail(fmt::format("{} sizes but {} strides", sizes.size(),
-                            strides.size()));
+    return fail(
+        fmt::format("{} sizes but {} strides", sizes.size(), strides.size()));
   if (storageOffset < 0)
     return fail("negative storage offset");
   int64_t last = storageOffset;

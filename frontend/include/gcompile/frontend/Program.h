@@ -25,17 +25,34 @@ namespace gcompile::frontend {
 /// Immutable and shared.
 struct SymExpr {
   enum class Kind {
-    Integer,  ///< value
-    Float,    ///< floatValue
-    Symbol,   ///< name
-    Add, Mul, Pow, Max, Min, Abs, Neg,
+    Integer, ///< value
+    Float,   ///< floatValue
+    Symbol,  ///< name
+    Add,
+    Mul,
+    Pow,
+    Max,
+    Min,
+    Abs,
+    Neg,
     FloorDiv, ///< Python's //: rounds towards minus infinity
     TrueDiv,
     CeilDiv,
-    Mod,      ///< Python's %: takes the sign of the divisor
-    Floor, Ceil, Trunc, ToFloat,
-    Eq, Ne, Lt, Le, Gt, Ge, And, Or, Not,
-    Where,    ///< condition, then, else
+    Mod, ///< Python's %: takes the sign of the divisor
+    Floor,
+    Ceil,
+    Trunc,
+    ToFloat,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    And,
+    Or,
+    Not,
+    Where, ///< condition, then, else
   };
   Kind kind = Kind::Integer;
   int64_t value = 0;
@@ -64,7 +81,14 @@ struct SymbolRange {
 // Values and arguments
 //===----------------------------------------------------------------------===//
 
-enum class ValueKind { Tensor, SymInt, SymFloat, SymBool, CustomObject, Unknown };
+enum class ValueKind {
+  Tensor,
+  SymInt,
+  SymFloat,
+  SymBool,
+  CustomObject,
+  Unknown
+};
 
 /// What the file claims of a value. Claims, not facts: the importer recomputes.
 struct ValueMeta {
@@ -74,7 +98,7 @@ struct ValueMeta {
   std::vector<SymInt> sizes;
   std::vector<SymInt> strides; ///< empty where the format does not say
   SymInt storageOffset;
-  std::string device;          ///< "cuda:0"; empty where unknown
+  std::string device; ///< "cuda:0"; empty where unknown
   // Symbolic scalars:
   SymInt sym;
 };
@@ -122,11 +146,11 @@ struct NamedArgument {
 
 /// Where in the user's program a node comes from.
 struct SourceLocation {
-  std::string file;     ///< innermost user frame; empty: unknown
+  std::string file; ///< innermost user frame; empty: unknown
   int line = 0;
   std::string function;
-  std::string code;     ///< the source line's text
-  std::string module;   ///< "blocks.1.attn"; empty: unknown
+  std::string code;   ///< the source line's text
+  std::string module; ///< "blocks.1.attn"; empty: unknown
 };
 
 //===----------------------------------------------------------------------===//
@@ -161,7 +185,14 @@ struct Graph {
 //===----------------------------------------------------------------------===//
 
 struct InputSpec {
-  enum class Kind { UserInput, Parameter, Buffer, Constant, CustomObject, Token };
+  enum class Kind {
+    UserInput,
+    Parameter,
+    Buffer,
+    Constant,
+    CustomObject,
+    Token
+  };
   Kind kind = Kind::UserInput;
   std::string name;   ///< value name (placeholder); empty for a literal
   std::string target; ///< fully qualified name of a parameter, buffer, constant

@@ -17,7 +17,8 @@ struct ReadOptions {
 };
 
 /// Reads a model in any supported format, told apart by content.
-Result<Model> readModel(const std::string &path, const ReadOptions &options = {});
+Result<Model> readModel(const std::string &path,
+                        const ReadOptions &options = {});
 
 /// Reads weights by name: a safetensors file (or its sharded index), a
 /// torch.save file holding a state dict, or a .pt2 archive.

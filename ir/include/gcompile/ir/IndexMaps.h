@@ -10,8 +10,8 @@
 
 namespace gcompile {
 
-/// Simplifies `expr`, where dimension i runs over [0, sizes[i]): drops a mod that
-/// never wraps and a floordiv that is always zero, and takes apart sums of
+/// Simplifies `expr`, where dimension i runs over [0, sizes[i]): drops a mod
+/// that never wraps and a floordiv that is always zero, and takes apart sums of
 /// multiples (`(d0 * 64 + d1) floordiv 64` is d0 where d1 < 64).
 mlir::AffineExpr simplifyInRange(mlir::AffineExpr expr,
                                  llvm::ArrayRef<int64_t> sizes);

@@ -27,9 +27,9 @@ struct ArenaPlan {
 /// Places the buffers so that no two that are live at the same step overlap,
 /// each at a multiple of `alignment` bytes (a power of two), in as few bytes as
 /// a portfolio of greedy heuristics finds. Deterministic. Each heuristic takes
-/// time quadratic in the number of buffers (a tenth of a second for 20,000); it stops
-/// at the first that meets the lower bound. An error where a live range is
-/// empty, a size negative, or the sizes add up to more than 64 bits hold.
+/// time quadratic in the number of buffers (a tenth of a second for 20,000); it
+/// stops at the first that meets the lower bound. An error where a live range
+/// is empty, a size negative, or the sizes add up to more than 64 bits hold.
 Result<ArenaPlan> planArena(std::span<const ArenaBuffer> buffers,
                             int64_t alignment);
 

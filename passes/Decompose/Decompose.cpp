@@ -110,7 +110,7 @@ struct DecomposePass : impl::DecomposePassBase<DecomposePass> {
         continue;
       // Users come later in the program, so they have been visited: a dead call
       // is dead for good.
-      if (op->use_empty() && isMemoryEffectFree(op)) {
+      if (isOpTriviallyDead(op)) {
         op.erase();
         continue;
       }

@@ -17,6 +17,11 @@ plan::TensorRef dense(DType dtype, std::vector<int64_t> sizes) {
   return {-1, dtype, std::move(sizes), std::move(strides), 0};
 }
 
+/// Products of half-precision operands are summed in, and given as, float32.
+DType sumType(DType dtype) {
+  return byteWidth(dtype) == 2 ? DType::Float32 : dtype;
+}
+
 /// Runs a call on tensors of its own until the time is up.
 void measure(benchmark::State &state, plan::LibraryCall call, int numThreads,
              double flops) {
@@ -51,12 +56,11 @@ void matmul(benchmark::State &state, DType dtype, int64_t batch, int64_t m,
   plan::TensorRef rhs = dense(dtype, {batch, k, n});
   if (transposed)
     rhs.strides = {k * n, 1, k};
-  DType result = byteWidth(dtype) == 2 ? DType::Float32 : dtype;
   measure(state,
           {"matmul",
            {},
            {dense(dtype, {batch, m, k}), rhs},
-           {dense(result, {batch, m, n})}},
+           {dense(sumType(dtype), {batch, m, n})}},
           static_cast<int>(state.range(0)),
           2.0 * static_cast<double>(batch * m * n) * static_cast<double>(k));
 }
@@ -97,7 +101,7 @@ void convolution(benchmark::State &state, DType dtype, int64_t channels,
             {"transposed", false}},
            {dense(dtype, {1, channels, size, size}),
             dense(dtype, {outChannels, channels / groups, window, window})},
-           {dense(dtype, {1, outChannels, out, out})}},
+           {dense(sumType(dtype), {1, outChannels, out, out})}},
           static_cast<int>(state.range(0)),
           2.0 * static_cast<double>(outChannels * out * out) *
               static_cast<double>(channels / groups * window * window));

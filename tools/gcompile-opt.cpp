@@ -1,6 +1,7 @@
 //===- gcompile-opt.cpp - mlir-opt with our dialects and passes -----------===//
 #include "gcompile/ir/Dialects.h"
 #include "gcompile/passes/Passes.h"
+#include "gcompile/passes/Pipelines.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -14,6 +15,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   gcompile::registerGcompileDialects(registry);
   gcompile::registerGcompilePasses();
+  gcompile::registerPipelines();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "gcompile's modular optimizer driver\n", registry));
 }

@@ -211,8 +211,8 @@ WeightStore readStore(const ZipReader &archive, const std::string &record) {
   // Empty records are empty dicts.
   if (record.empty() || archive.numBytes(record) == 0)
     return {};
-  std::string_view head = asText(archive.map(record).bytes).substr(0, 2);
-  if (head != "PK")
+  SharedBytes content = archive.map(record);
+  if (detectContent(content.bytes) != Content::Zip)
     return PayloadReader(archive, record).read();
   return openTorchSave(archive, record).stateDict();
 }

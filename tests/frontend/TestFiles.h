@@ -48,6 +48,12 @@ std::string bytesOf(T value) {
   return {reinterpret_cast<const char *>(&value), sizeof value};
 }
 
+/// The checksum of zip files.
+inline uint32_t crcOf(const std::string &content) {
+  return static_cast<uint32_t>(crc32_z(
+      0, reinterpret_cast<const Bytef *>(content.data()), content.size()));
+}
+
 /// Writes zip archives, wrong ones included.
 class ZipBuilder {
 public:
@@ -68,8 +74,7 @@ public:
     if (record.numBytes == UINT32_MAX)
       record.numBytes = stored;
     if (record.crc == 0)
-      record.crc = static_cast<uint32_t>(crc32(
-          0, reinterpret_cast<const Bytef *>(record.content.data()), stored));
+      record.crc = crcOf(record.content);
     if (record.offset < 0)
       record.offset = static_cast<int64_t>(bytes.size());
     const std::string &local =
@@ -97,6 +102,22 @@ public:
   }
   ZipBuilder &add(std::string name, std::string content) {
     return add({std::move(name), std::move(content)});
+  }
+  ZipBuilder &addDeflated(std::string name, const std::string &content) {
+    return add(deflated(std::move(name), content));
+  }
+
+  /// A record with compressed content.
+  static Record deflated(std::string name, const std::string &content) {
+    uLongf size = compressBound(content.size());
+    std::string stream(size, '\0');
+    compress(reinterpret_cast<Bytef *>(stream.data()), &size,
+             reinterpret_cast<const Bytef *>(content.data()), content.size());
+    // Without zlib's header of 2 and checksum of 4 bytes.
+    Record record{std::move(name), stream.substr(2, size - 6), Z_DEFLATED};
+    record.numBytes = static_cast<uint32_t>(content.size());
+    record.crc = crcOf(content);
+    return record;
   }
 
   std::string finish(const std::string &comment = {}) const {

@@ -98,8 +98,18 @@ LogicalResult ViewOp::verify() {
   return success();
 }
 
+/// True where each element stays where it is: an index of a dimension of size 1
+/// is 0, however it is written.
+static bool isIdentityOver(AffineMap map, ArrayRef<int64_t> shape) {
+  for (auto [i, expr] : llvm::enumerate(map.getResults()))
+    if (shape[i] != 1 && expr != getAffineDimExpr(i, map.getContext()))
+      return false;
+  return true;
+}
+
 OpFoldResult ViewOp::fold(FoldAdaptor adaptor) {
-  if (getSource().getType() == getType() && getMap().isIdentity())
+  if (getSource().getType() == getType() &&
+      isIdentityOver(getMap(), typeOf(getResult()).getShape()))
     return getSource();
   auto inner = getSource().getDefiningOp<ViewOp>();
   AffineMap map = inner ? inner.getMap().compose(getMap()) : getMap();

@@ -198,6 +198,20 @@ std::optional<AffineExpr> Evaluator::affineIndex(Value value, Body &body) {
   return simplify(isa<arith::RemSIOp>(op) ? *lhs % *rhs : lhs->floorDiv(*rhs));
 }
 
+/// An index into a dimension of `size`: an expression of the loops, or a
+/// computed index of its own.
+AffineExpr Evaluator::indexOf(Value value, int64_t size, Body &body) {
+  if (auto affine = affineIndex(value, body))
+    return *affine;
+  Value computed = operand(value, body);
+  auto [it, isNew] = computedDims.try_emplace(computed, dims.size());
+  if (isNew) {
+    dims.push_back(computed);
+    dimSizes.push_back(size);
+  }
+  return getAffineDimExpr(it->second, context);
+}
+
 //===----------------------------------------------------------------------===//
 // Elements
 //===----------------------------------------------------------------------===//
@@ -274,9 +288,8 @@ Value Evaluator::zero(Type type) {
 SmallVector<Value> Evaluator::emitGeneric(linalg::GenericOp op,
                                           ArrayRef<AffineExpr> at,
                                           ValueRange outputs) {
-  Block &block = *op.getBody();
   unsigned numInputs = op.getNumDpsInputs();
-  return emitBody(block, at, [&](BlockArgument argument) -> Value {
+  auto argument = [&](BlockArgument argument) -> Value {
     unsigned number = argument.getArgNumber();
     if (number >= numInputs)
       return outputs[number - numInputs];
@@ -285,24 +298,62 @@ SmallVector<Value> Evaluator::emitGeneric(linalg::GenericOp op,
     for (AffineExpr expr : op.getMatchingIndexingMap(input).getResults())
       index.push_back(simplify(expr.replaceDims(at)));
     return evaluate(input->get(), index);
-  });
+  };
+  Body body{at, argument, {}};
+  for (Operation &inner : op.getBody()->without_terminator())
+    emitOp(inner, body);
+  SmallVector<Value> yielded;
+  for (Value value : op.getBody()->getTerminator()->getOperands())
+    yielded.push_back(operand(value, body));
+  return yielded;
+}
+
+Evaluator::ScatterPoint Evaluator::emitScatterPoint(tg::ScatterOp op,
+                                                    AffineMap at) {
+  unsigned rank = at.getNumResults();
+  auto argument = [&](BlockArgument argument) -> Value {
+    unsigned number = argument.getArgNumber();
+    if (number < rank)
+      return emitIndex(at.getResult(number));
+    auto map = cast<AffineMapAttr>(op.getMaps()[number - rank]).getValue();
+    return evaluate(op.getInputs()[number - rank], simplify(map.compose(at)));
+  };
+  Body body{at.getResults(), argument, {}};
+  Block &block = op.getBody().front();
+  for (Operation &inner : block.without_terminator())
+    emitOp(inner, body);
+  SmallVector<Value> yielded(block.getTerminator()->getOperands());
+  ScatterPoint point;
+  if (Value flag = yielded.pop_back_val(); !matchPattern(flag, m_One()))
+    point.isWanted = operand(flag, body);
+  point.update = operand(yielded.pop_back_val(), body);
+
+  SmallVector<AffineExpr> place;
+  for (auto [value, size] :
+       llvm::zip_equal(yielded, tensorType(op.getBase()).getShape())) {
+    AffineExpr index = indexOf(value, size, body);
+    place.push_back(index);
+    // Of computed indices, the sizes are only what the user should keep to.
+    auto dim = dyn_cast<AffineDimExpr>(index);
+    bool isComputed = dim && dim.getPosition() >= numLoops;
+    auto range = rangeOf(index, dimSizes);
+    if (!isComputed && range && range->first >= 0 && range->second < size)
+      continue;
+    // Unsigned: a negative index is large.
+    Value isInside = builder.create<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::ult, emitIndex(index), constantIndex(size));
+    point.isWanted =
+        point.isWanted
+            ? builder.create<arith::AndIOp>(loc, point.isWanted, isInside)
+            : isInside;
+  }
+  point.place = indexMap(place, context);
+  return point;
 }
 
 //===----------------------------------------------------------------------===//
 // Bodies
 //===----------------------------------------------------------------------===//
-
-SmallVector<Value>
-Evaluator::emitBody(Block &block, ArrayRef<AffineExpr> loops,
-                    function_ref<Value(BlockArgument)> argument) {
-  Body body{loops, argument, {}};
-  for (Operation &op : block.without_terminator())
-    emitOp(op, body);
-  SmallVector<Value> yielded;
-  for (Value value : block.getTerminator()->getOperands())
-    yielded.push_back(operand(value, body));
-  return yielded;
-}
 
 /// The emitted value for `value` of the body. Arguments are computed where they
 /// are needed: a branch that is not taken loads nothing.
@@ -327,20 +378,9 @@ void Evaluator::emitOp(Operation &op, Body &body) {
   }
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
     SmallVector<AffineExpr> index;
-    ArrayRef<int64_t> shape = tensorType(extract.getTensor()).getShape();
-    for (auto [value, size] : llvm::zip_equal(extract.getIndices(), shape)) {
-      if (auto affine = affineIndex(value, body)) {
-        index.push_back(*affine);
-        continue;
-      }
-      Value computed = operand(value, body);
-      auto [it, isNew] = computedDims.try_emplace(computed, dims.size());
-      if (isNew) {
-        dims.push_back(computed);
-        dimSizes.push_back(size);
-      }
-      index.push_back(getAffineDimExpr(it->second, context));
-    }
+    for (auto [value, size] : llvm::zip_equal(
+             extract.getIndices(), tensorType(extract.getTensor()).getShape()))
+      index.push_back(indexOf(value, size, body));
     body.locals.map(extract.getResult(), evaluate(extract.getTensor(), index));
     return;
   }

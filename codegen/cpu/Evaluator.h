@@ -5,6 +5,7 @@
 // the loops as long as they can, so that addresses become sums of strides.
 #pragma once
 #include "gcompile/ir/IndexMaps.h"
+#include "gcompile/ir/Tg.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
@@ -48,10 +49,18 @@ protected:
   mlir::SmallVector<mlir::Value>
   emitBody(mlir::Block &block, mlir::ArrayRef<mlir::AffineExpr> loops,
            llvm::function_ref<mlir::Value(mlir::BlockArgument)> argument);
-  /// Runs the body of `op` with the given values of its outputs.
+  /// Runs the body of `op` with the given values of its outputs; returns what
+  /// it yields.
   mlir::SmallVector<mlir::Value>
   emitGeneric(mlir::linalg::GenericOp op, mlir::ArrayRef<mlir::AffineExpr> at,
               mlir::ValueRange outputs);
+  /// One element of a scatter on its way.
+  struct ScatterPoint {
+    mlir::AffineMap place;
+    mlir::Value isWanted; ///< null: always
+    mlir::Value update;
+  };
+  ScatterPoint emitScatterPoint(tg::ScatterOp op, mlir::AffineMap at);
   mlir::Value emitIndex(mlir::AffineExpr expr);
   mlir::Value constantIndex(int64_t value);
 
@@ -106,6 +115,7 @@ private:
   void emitIf(mlir::Operation &op, Body &body);
   void emitWidened(mlir::Operation &op, Body &body);
   mlir::Value operand(mlir::Value value, Body &body);
+  mlir::AffineExpr indexOf(mlir::Value value, int64_t size, Body &body);
   std::optional<mlir::AffineExpr> affineIndex(mlir::Value value, Body &body);
   mlir::Value zero(mlir::Type type);
 

@@ -603,40 +603,17 @@ void LoopEmitter::onComputed(const Element &element, Value value) {
 //===----------------------------------------------------------------------===//
 
 void LoopEmitter::emitScatter(tg::ScatterOp op, AffineMap at) {
-  unsigned rank = at.getNumResults();
-  SmallVector<Value> yielded =
-      emitBody(op.getBody().front(), at.getResults(),
-               [&](BlockArgument argument) -> Value {
-                 unsigned number = argument.getArgNumber();
-                 if (number < rank)
-                   return emitIndex(at.getResult(number));
-                 auto map = cast<AffineMapAttr>(op.getMaps()[number - rank]);
-                 return evaluate(op.getInputs()[number - rank],
-                                 simplify(map.getValue().compose(at)));
-               });
-  Value isWanted = yielded.pop_back_val();
-  Value update = yielded.pop_back_val();
-  ArrayRef<int64_t> shape =
-      cast<RankedTensorType>(op.getBase().getType()).getShape();
-  Value position = constantIndex(0);
-  Operation *yield = op.getBody().front().getTerminator();
-  for (auto [i, size] : llvm::enumerate(shape)) {
-    Value index = yielded[i];
-    // A loop index needs no check. Unsigned: a negative index is large.
-    auto loop = dyn_cast<BlockArgument>(yield->getOperand(i));
-    if (!loop || op.getDomain()[loop.getArgNumber()] > size) {
-      Value isInside = builder.create<arith::CmpIOp>(
-          loc, arith::CmpIPredicate::ult, index, constantIndex(size));
-      isWanted = builder.create<arith::AndIOp>(loc, isWanted, isInside);
-    }
-    position =
-        builder.create<arith::MulIOp>(loc, position, constantIndex(size));
-    position = builder.create<arith::AddIOp>(loc, position, index);
-  }
-  Value pointer = bodyFunction.getArgument(function.outputArguments.front());
-  auto guarded = builder.create<scf::IfOp>(loc, isWanted);
+  ScatterPoint point = emitScatterPoint(op, at);
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(guarded.thenBlock());
+  if (point.isWanted) {
+    auto guarded = builder.create<scf::IfOp>(loc, point.isWanted);
+    builder.setInsertionPointToStart(guarded.thenBlock());
+  }
+  Scope scope(*this);
+  Value pointer = bodyFunction.getArgument(function.outputArguments.front());
+  Value position = emitIndex(simplify(linearize(
+      point.place, cast<RankedTensorType>(op.getBase().getType()).getShape())));
+  Value update = point.update;
   if (op.getKind() != tg::ReduceKind::Set)
     update = emitCombine(op, load(pointer, position, update.getType()), update);
   store(update, pointer, position);

@@ -148,16 +148,7 @@ void TrialRun::runRoot(const LoopNest::Root &root, LoopFacts &facts) {
   AffineMap at = simplify(root.loopMap);
   if (auto scatter = dyn_cast<tg::ScatterOp>(root.op)) {
     onCompute(Element(scatter.getResult(), at));
-    emitBody(scatter.getBody().front(), at.getResults(),
-             [&](BlockArgument argument) -> Value {
-               unsigned rank = at.getNumResults();
-               unsigned number = argument.getArgNumber();
-               if (number < rank)
-                 return emitIndex(at.getResult(number));
-               auto map = cast<AffineMapAttr>(scatter.getMaps()[number - rank]);
-               return evaluate(scatter.getInputs()[number - rank],
-                               simplify(map.getValue().compose(at)));
-             });
+    addStores(scatter.getResult(), emitScatterPoint(scatter, at).place);
     open.pop_back();
     return;
   }

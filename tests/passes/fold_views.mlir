@@ -165,3 +165,14 @@ func.func @operands_of_products_stay_views(%x: tensor<4x8xf32>, %w: tensor<16x8x
   %y = tg.matmul %x, %t : tensor<4x8xf32>, tensor<8x16xf32> -> tensor<4x16xf32>
   return %y : tensor<4x16xf32>
 }
+
+// -----
+
+// The index of a dimension of size 1 is 0, however it is written.
+// CHECK-LABEL: func.func @views_over_unit_dimensions_go
+// CHECK-SAME:    (%[[X:.*]]: tensor<1x4xf32>)
+// CHECK-NEXT:    return %[[X]]
+func.func @views_over_unit_dimensions_go(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
+  %v = tg.view %x (d0, d1) -> (0, d1) : tensor<1x4xf32> -> tensor<1x4xf32>
+  return %v : tensor<1x4xf32>
+}

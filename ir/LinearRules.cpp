@@ -583,24 +583,27 @@ ResultTypes rules::nativeBatchNorm(const Call &call, EmitError error) {
   if (input.getRank() < 2)
     return error() << "needs channels, but the input has shape "
                    << describe(input.getShape());
-  bool isTraining = call.schema->find("training") < 0
-                        ? call.schema->find("running_mean") < 0
-                        : call.flag("training");
-  Type statistics = tensorOf({isTraining ? input.getDimSize(1) : 0},
-                             accumulatorType(input.getElementType()));
+  Type statistics =
+      tensorOf({input.getDimSize(1)}, accumulatorType(input.getElementType()));
   return SmallVector<Type>{input, statistics, statistics};
 }
 
 ResultTypes rules::batchNormFunctional(const Call &call, EmitError error) {
   RankedTensorType input = call.tensorType("input");
-  RankedTensorType mean = call.tensorType("running_mean");
   Type statistics =
       tensorOf({input.getDimSize(1)}, accumulatorType(input.getElementType()));
   SmallVector<Type> types{input, statistics, statistics};
   if (call.schema->returns.size() == 6) // the workspace of cuDNN
     types.push_back(tensorOf(
         {0}, IntegerType::get(input.getContext(), 8, IntegerType::Unsigned)));
-  types.append({mean, call.tensorType("running_var")});
+  bool isTraining = call.schema->find("training") < 0 || call.flag("training");
+  for (StringRef name : {"running_mean", "running_var"}) {
+    RankedTensorType running = call.tensorType(name);
+    Type element = running.getElementType();
+    if (isTraining) // an average with the batch's
+      element = promoteTypes(element, accumulatorType(input.getElementType()));
+    types.push_back(tensorOf(running.getShape(), element));
+  }
   return types;
 }
 

@@ -108,24 +108,27 @@ SmallVector<int64_t> allButChannels(int64_t rank) {
   return dims;
 }
 
-/// (x - running_mean) * (weight / sqrt(running_var + eps)) + bias.
-Value inferenceBatchNorm(const Call &call, DecompositionBuilder &b) {
+/// (x - running_mean) * (weight / sqrt(running_var + eps)) + bias, and the
+/// statistics of that: running_mean and 1 / sqrt(running_var + eps).
+SmallVector<Value> inferenceBatchNorm(const Call &call,
+                                      DecompositionBuilder &b) {
   Value input = call.value("input");
   RankedTensorType type = tensorType(input);
   Type compute = computeType(type.getElementType());
   auto channels = [&](Value v) {
     return v ? overChannels(b, b.cast(v, compute), type.getRank()) : v;
   };
-  Value scale = b.rsqrt(
+  Value mean = b.cast(call.value("running_mean"), compute);
+  Value rstd = b.rsqrt(
       b.add(b.cast(call.value("running_var"), compute), call.number("eps")));
+  Value scale = rstd;
   if (Value weight = call.value("weight"))
     scale = b.mul(scale, b.cast(weight, compute));
   Value y =
-      b.mul(b.sub(b.cast(input, compute), channels(call.value("running_mean"))),
-            channels(scale));
+      b.mul(b.sub(b.cast(input, compute), channels(mean)), channels(scale));
   if (Value bias = call.value("bias"))
     y = b.add(y, channels(bias));
-  return b.cast(y, type.getElementType());
+  return {b.cast(y, type.getElementType()), mean, rstd};
 }
 
 struct TrainingBatchNorm {
@@ -161,10 +164,8 @@ TrainingBatchNorm trainingBatchNorm(const Call &call, DecompositionBuilder &b,
   // running = (1 - momentum) * running + momentum * batch, with the unbiased
   // variance.
   auto update = [&](Value running, Value batch) {
-    Type element = tensorType(running).getElementType();
-    return b.cast(b.add(b.mul(b.cast(running, compute), 1 - momentum),
-                        b.mul(b.view(batch, {channels}), momentum)),
-                  element);
+    return b.add(b.mul(b.cast(running, compute), 1 - momentum),
+                 b.mul(b.view(batch, {channels}), momentum));
   };
   if (runningMean)
     result.newMean = update(runningMean, mean);
@@ -177,28 +178,37 @@ TrainingBatchNorm trainingBatchNorm(const Call &call, DecompositionBuilder &b,
 
 Values decomposeBatchNorm(const Call &call, DecompositionBuilder &b) {
   if (!call.flag("training"))
-    return SmallVector<Value>{inferenceBatchNorm(call, b)};
+    return SmallVector<Value>{inferenceBatchNorm(call, b).front()};
   if (call.value("running_mean"))
-    return call.op->emitError("unsupported: batch norm in training mode with "
-                              "running statistics updates them without saying "
-                              "so; run_decompositions() makes that explicit");
+    return call.op->emitError("updates its running statistics: run "
+                              "tg-functionalize first");
   return SmallVector<Value>{
       trainingBatchNorm(call, b, Value(), Value()).output};
 }
 
+/// Training without running statistics, or inference.
+Values decomposeNativeBatchNorm(const Call &call, DecompositionBuilder &b) {
+  if (!call.flag("training"))
+    return inferenceBatchNorm(call, b);
+  TrainingBatchNorm n = trainingBatchNorm(call, b, Value(), Value());
+  return SmallVector<Value>{n.output, n.mean, n.rstd};
+}
+
 Values decomposeInferenceBatchNorm(const Call &call, DecompositionBuilder &b) {
-  // The saved statistics are empty in inference.
-  return SmallVector<Value>{inferenceBatchNorm(call, b), Value(), Value()};
+  return inferenceBatchNorm(call, b);
 }
 
 Values decomposeFunctionalBatchNorm(const Call &call, DecompositionBuilder &b) {
-  if (!call.flag("training"))
-    return SmallVector<Value>{inferenceBatchNorm(call, b), Value(), Value(),
-                              call.value("running_mean"),
-                              call.value("running_var")};
+  if (!call.flag("training")) {
+    SmallVector<Value> values = inferenceBatchNorm(call, b);
+    values.append({call.value("running_mean"), call.value("running_var")});
+    return values;
+  }
   TrainingBatchNorm n = trainingBatchNorm(call, b, call.value("running_mean"),
                                           call.value("running_var"));
-  return SmallVector<Value>{n.output, n.mean, n.rstd, n.newMean, n.newVar};
+  return SmallVector<Value>{n.output, n.mean, n.rstd,
+                            b.cast(n.newMean, resultElement(call, 3)),
+                            b.cast(n.newVar, resultElement(call, 4))};
 }
 
 Values decomposeBatchNormWithUpdate(const Call &call, DecompositionBuilder &b) {
@@ -208,13 +218,12 @@ Values decomposeBatchNormWithUpdate(const Call &call, DecompositionBuilder &b) {
   Value reserve =
       b.call("aten.empty.memory_format", {aten::Arg(ArrayRef<int64_t>{0})},
              {{"dtype", resultElement(call, 3)}});
-  return SmallVector<Value>{n.output, n.mean,    n.rstd,
-                            reserve,  n.newMean, n.newVar};
-}
-
-Values decomposeStatelessBatchNorm(const Call &call, DecompositionBuilder &b) {
-  TrainingBatchNorm n = trainingBatchNorm(call, b, Value(), Value());
-  return SmallVector<Value>{n.output, n.mean, n.rstd};
+  return SmallVector<Value>{n.output,
+                            n.mean,
+                            n.rstd,
+                            reserve,
+                            b.cast(n.newMean, resultElement(call, 4)),
+                            b.cast(n.newVar, resultElement(call, 5))};
 }
 
 /// Normalises N x C x ... over groups of channels; weight and bias a channel.
@@ -279,7 +288,8 @@ void addNormDecompositions(DecompositionTable &table) {
       decomposeFunctionalBatchNorm;
   table["aten._batch_norm_with_update_functional.default"] =
       decomposeBatchNormWithUpdate;
-  table["aten._native_batch_norm_legit.no_stats"] = decomposeStatelessBatchNorm;
+  table["aten._native_batch_norm_legit.no_stats"] = decomposeNativeBatchNorm;
+  table["aten.native_batch_norm.default"] = decomposeNativeBatchNorm;
   table["aten.group_norm.default"] = decomposeGroupNorm;
   table["aten.native_group_norm.default"] = decomposeNativeGroupNorm;
   table["aten.instance_norm.default"] = decomposeInstanceNorm;

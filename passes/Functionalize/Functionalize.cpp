@@ -103,14 +103,22 @@ FailureOr<Value> callTwin(AtenBuilder &builder, const Call &call) {
   return builder.tryCall(callee, args);
 }
 
+/// A tensor argument, or the Python number in its place, as stored.
+FailureOr<Value> storeArgument(AtenBuilder &builder, const Call &call,
+                               StringRef name, RankedTensorType target) {
+  if (Value value = call.value(name))
+    return storeAs(builder, value, target);
+  return filled(builder, Arg(call, name), target);
+}
+
 /// What the call leaves in the argument it writes to.
 FailureOr<Value> writtenValue(AtenBuilder &builder, const Call &call,
                               RankedTensorType target) {
   StringRef callee = call.schema->callee;
   if (callee == "aten.copy_.default")
-    return storeAs(builder, call.value("src"), target);
+    return storeArgument(builder, call, "src", target);
   if (callee == "aten.fill_.Tensor")
-    return storeAs(builder, call.value("value"), target);
+    return storeArgument(builder, call, "value", target);
   if (callee == "aten.fill_.Scalar")
     return filled(builder, Arg(call, "value"), target);
   if (callee == "aten.zero_.default")
@@ -346,6 +354,11 @@ private:
     Call call(op);
     if (updatesStatistics(call))
       return processBatchNorm(op);
+    // In inference the same without the right to write.
+    if (op.getCallee() == "aten._native_batch_norm_legit.default") {
+      op.setCallee("aten.native_batch_norm.default");
+      return processCall(op);
+    }
     if (call.schema->isInPlace())
       return processInPlace(op);
     FailureOr<AliasInfo> alias = analyzeAlias(op);
@@ -480,9 +493,14 @@ private:
     for (auto [old, result] : llvm::zip(op.getResults(), results))
       addBase(old, result, layoutOfNew(old, operands));
     replaced.push_back(op);
-    if (failed(write(mean, results[3], op)))
-      return failure();
-    return write(variance, results[4], op);
+    for (auto [handle, result] :
+         {std::pair(mean, results[3]), std::pair(variance, results[4])}) {
+      FailureOr<Value> value =
+          storeAs(builder, result, tensorType(handle->values.front()));
+      if (failed(value) || failed(write(handle, *value, op)))
+        return failure();
+    }
+    return success();
   }
 
   /// Regions take their operands as arguments and capture nothing.

@@ -55,7 +55,6 @@ void setInputs(linalg::GenericOp op, ArrayRef<Value> inputs,
   for (auto [input, map] : llvm::zip_equal(inputs, maps))
     newMaps.push_back(guardedMap(
         map, loops, cast<RankedTensorType>(input.getType()).getShape()));
-  unsigned numInputs = op.getNumDpsInputs();
   SmallVector<AffineMap> allMaps(newMaps);
   for (OpOperand &init : op.getDpsInitsMutable())
     allMaps.push_back(op.getMatchingIndexingMap(&init));
@@ -66,7 +65,7 @@ void setInputs(linalg::GenericOp op, ArrayRef<Value> inputs,
         builder.create<tensor::EmptyOp>(op.getLoc(), loops, element));
     allMaps.insert(allMaps.begin() + newMaps.size(),
                    builder.getMultiDimIdentityMap(loops.size()));
-    op.getBody()->insertArgument(numInputs, element, op.getLoc());
+    op.getBody()->insertArgument(inputs.size(), element, op.getLoc());
   }
   op.getInputsMutable().assign(newInputs);
   op.setIndexingMapsAttr(OpBuilder(op).getAffineMapArrayAttr(allMaps));

@@ -162,8 +162,9 @@ std::optional<AffineExpr> Evaluator::affineIndex(Value value, Body &body) {
   if (matchPattern(value, m_ConstantInt(&integer)))
     return getAffineConstantExpr(integer.getSExtValue(), context);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    // The loop indices of a scatter are arguments.
-    if (argument.getType().isIndex() &&
+    // The loop indices of a scatter are arguments; so is the round of a loop in
+    // the body, which no expression stands for.
+    if (argument.getType().isIndex() && !body.locals.contains(value) &&
         argument.getArgNumber() < body.loops.size())
       return body.loops[argument.getArgNumber()];
     return std::nullopt;
@@ -386,6 +387,8 @@ void Evaluator::emitOp(Operation &op, Body &body) {
   }
   if (isa<scf::IfOp>(op))
     return emitIf(op, body);
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return emitFor(loop, body);
   if (op.getNumRegions() != 0 || !isMemoryEffectFree(&op))
     return fail(&op, "is not supported in the body of a loop");
 
@@ -461,6 +464,33 @@ void Evaluator::emitIf(Operation &op, Body &body) {
     for (Value value : from.front().getTerminator()->getOperands())
       yielded.push_back(operand(value, body));
     // Without results the builder has made the terminators.
+    if (!yielded.empty())
+      builder.create<scf::YieldOp>(loc, yielded);
+  }
+  --branchDepth;
+  body.locals.map(op.getResults(), emitted.getResults());
+}
+
+void Evaluator::emitFor(scf::ForOp op, Body &body) {
+  SmallVector<Value> initial;
+  for (Value value : op.getInitArgs())
+    initial.push_back(operand(value, body));
+  auto emitted = builder.create<scf::ForOp>(
+      loc, operand(op.getLowerBound(), body), operand(op.getUpperBound(), body),
+      operand(op.getStep(), body), initial);
+  // It may run no round: what it computes is not known after it.
+  ++branchDepth;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(emitted.getBody());
+    Scope scope(*this);
+    body.locals.map(op.getBody()->getArguments(),
+                    emitted.getBody()->getArguments());
+    for (Operation &inner : op.getBody()->without_terminator())
+      emitOp(inner, body);
+    SmallVector<Value> yielded;
+    for (Value value : op.getBody()->getTerminator()->getOperands())
+      yielded.push_back(operand(value, body));
     if (!yielded.empty())
       builder.create<scf::YieldOp>(loc, yielded);
   }

@@ -8,6 +8,7 @@
 #include "gcompile/ir/Tg.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace gcompile::cpu {
@@ -113,6 +114,7 @@ private:
   mlir::Value compute(const Element &element);
   void emitOp(mlir::Operation &op, Body &body);
   void emitIf(mlir::Operation &op, Body &body);
+  void emitFor(mlir::scf::ForOp op, Body &body);
   void emitWidened(mlir::Operation &op, Body &body);
   mlir::Value operand(mlir::Value value, Body &body);
   mlir::AffineExpr indexOf(mlir::Value value, int64_t size, Body &body);

@@ -373,11 +373,12 @@ static Lowered lowerDiagonalScatter(const aten::Call &call,
 static Scalar search(LoopBody &loop, Tensor sequence, Tensor sorter,
                      ArrayRef<Scalar> prefix, Scalar value, bool right) {
   int64_t size = sequence.shape().back();
-  Scalar first = loop.position(0), end = loop.position(size);
+  Type i64 = loop.builder.getI64Type();
+  Scalar first = loop.integer(0, i64), end = loop.integer(size, i64);
   auto step = [&](Scalar, Args range) -> SmallVector<Scalar> {
-    Scalar middle = (range[0] + range[1]) / loop.position(2);
+    Scalar middle = (range[0] + range[1]) / loop.integer(2, i64);
     SmallVector<Scalar> places(prefix);
-    places.push_back(minimum(middle, loop.position(size - 1)));
+    places.push_back(minimum(middle, loop.integer(size - 1, i64)));
     if (sorter)
       places.back() = clampIndex(toI64(loop.read(sorter, places)), size);
     Scalar element = cast(widen(loop.read(sequence, places)), value.type);

@@ -612,6 +612,35 @@ TEST(CpuKernels, ConcatenationReadsOneSource) {
               ElementsAre(1, 2, 3, 10, 20, 30, 40, 4, 5, 6, 50, 60, 70, 80));
 }
 
+// Powers of two by a loop: 2^x, reading 2 at each round.
+TEST(CpuKernels, LoopsInsideABodyCarryValues) {
+  std::string x = "tensor<4xi64>", two = "tensor<64xi64>";
+  auto outputs = runKernel(
+      {x, two}, {x},
+      empty("%e", x) + generic("%r", "#v, #v", "p", {{"%x0", x}}, {{"%e", x}}, R"(
+    ^bb0(%n: i64, %o: i64):
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %rounds = arith.constant 64 : index
+      %start = arith.constant 1 : i64
+      %p = scf.for %k = %zero to %rounds step %one iter_args(%q = %start) -> (i64) {
+        %i = arith.index_cast %k : index to i64
+        %run = arith.cmpi slt, %i, %n : i64
+        %v = tensor.extract %x1[%k] : tensor<64xi64>
+        %d = arith.muli %q, %v : i64
+        %next = arith.select %run, %d, %q : i64
+        scf.yield %next : i64
+      }
+      linalg.yield %p : i64)") +
+          "tg.yield %r : " + x,
+      {integers({4}, {0, 1, 5, 62}),
+       integers({64}, std::vector<int64_t>(64, 2))},
+      "#v = affine_map<(d0) -> (d0)>\n");
+  ASSERT_EQ(outputs.size(), 1u);
+  EXPECT_THAT(valuesOf<int64_t>(outputs[0]),
+              ElementsAre(1, 2, 32, int64_t(1) << 62));
+}
+
 //===----------------------------------------------------------------------===//
 // Element types
 //===----------------------------------------------------------------------===//
@@ -740,10 +769,11 @@ TEST(CpuKernels, UnsupportedBodyIsReported) {
                                                 {{"%x0", "tensor<4xf32>"}},
                                                 {{"%e", "tensor<4xf32>"}}, R"(
     ^bb0(%a: f32, %o: f32):
-      %z = arith.constant 0 : index
-      %n = arith.constant 3 : index
-      %u = arith.constant 1 : index
-      %s = scf.for %i = %z to %n step %u iter_args(%c = %a) -> f32 {
+      %never = arith.constant false
+      %s = scf.while (%c = %a) : (f32) -> f32 {
+        scf.condition(%never) %c : f32
+      } do {
+      ^bb0(%c: f32):
         scf.yield %c : f32
       }
       linalg.yield %s : f32)") + "tg.yield %r : tensor<4xf32>",

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/FoldUtils.h"
 
 namespace gcompile {
@@ -179,12 +180,13 @@ void FoldViewsPass::runOnOperation() {
       foldResult(generic);
     }
   }
-  // Readers come after their views.
-  SmallVector<tg::ViewOp> views;
-  getOperation().walk([&](tg::ViewOp view) { views.push_back(view); });
-  for (tg::ViewOp view : llvm::reverse(views))
-    if (view.use_empty())
-      view.erase();
+  // Views, and what only fed operands that have gone. Readers come last.
+  SmallVector<Operation *> all;
+  getOperation().walk<WalkOrder::PreOrder>(
+      [&](Operation *op) { all.push_back(op); });
+  for (Operation *op : llvm::reverse(all))
+    if (isOpTriviallyDead(op))
+      op->erase();
   count(&getContext(), "tg-fold-views.folded", numFolded);
   count(&getContext(), "tg-fold-views.copies", numCopies);
   count(&getContext(), "tg-fold-views.splats", numSplats);

@@ -176,3 +176,37 @@ func.func @views_over_unit_dimensions_go(%x: tensor<1x4xf32>) -> tensor<1x4xf32>
   %v = tg.view %x (d0, d1) -> (0, d1) : tensor<1x4xf32> -> tensor<1x4xf32>
   return %v : tensor<1x4xf32>
 }
+
+// -----
+
+#loops = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d1)>
+#sum = affine_map<(d0, d1) -> (d0)>
+
+// The operand that sized the loop over d0 is made anew: the body still adds to its
+// output, and what computed the old operand is gone.
+// CHECK-LABEL: func.func @sizing_operand_does_not_shift_the_body
+// CHECK-NOT:     math.exp
+// CHECK:         ins(%{{.*}}, %{{.*}} : tensor<2x4xf32>, tensor<4x8xf32>) outs(%{{.*}} : tensor<4xf32>)
+// CHECK-NEXT:    ^bb0(%[[X:.*]]: f32, %{{.*}}: f32, %[[SUM:.*]]: f32):
+// CHECK-NEXT:      arith.addf %[[SUM]], %[[X]]
+func.func @sizing_operand_does_not_shift_the_body(%x: tensor<2x4xf32>, %w: tensor<4x8xf32>) -> tensor<4xf32> {
+  %v = tg.view %x (d0) -> (d0 floordiv 4, d0 mod 4) : tensor<2x4xf32> -> tensor<8xf32>
+  %e = tensor.empty() : tensor<4x8xf32>
+  %d = linalg.generic {indexing_maps = [#loops, #loops], iterator_types = ["parallel", "parallel"]}
+    ins(%w : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = math.exp %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %zero = arith.constant 0.0 : f32
+  %i = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%i : tensor<4xf32>) -> tensor<4xf32>
+  %y = linalg.generic {indexing_maps = [#row, #loops, #sum], iterator_types = ["parallel", "reduction"]}
+    ins(%v, %d : tensor<8xf32>, tensor<4x8xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%a: f32, %size: f32, %s: f32):
+    %r = arith.addf %s, %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}

@@ -394,9 +394,13 @@ LogicalResult GroupAnalysis::place(Root &root) {
           return success();
       }
     unsigned numLoops = loopSizes.size(), numParallel = parallel.size();
-    if (!isInner &&
-        sameLoops(parallel, AffineMap::getMultiDimIdentityMap(numLoops, context)
-                                .getMajorSubMap(numParallel)))
+    // getMajorSubMap() is null for a map without results.
+    AffineMap parallelLoops =
+        numParallel == 0
+            ? AffineMap::get(numLoops, 0, context)
+            : AffineMap::getMultiDimIdentityMap(numLoops, context)
+                  .getMajorSubMap(numParallel);
+    if (!isInner && sameLoops(parallel, parallelLoops))
       return success();
     if (!info.isReduction)
       continue;

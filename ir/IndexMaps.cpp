@@ -299,33 +299,79 @@ std::optional<StridedForm> getStridedForm(AffineExpr expr, unsigned numDims) {
   return form;
 }
 
-std::optional<SmallVector<int64_t>> denseStrides(AffineExpr position,
-                                                 ArrayRef<int64_t> sizes,
-                                                 unsigned needed,
-                                                 int64_t total) {
-  auto form = getStridedForm(position, sizes.size());
-  if (!form || form->offset != 0)
+/// `factor` as a digit of one dimension.
+static std::optional<Digit> digitOf(AffineExpr factor,
+                                    ArrayRef<int64_t> sizes) {
+  if (auto dim = dyn_cast<AffineDimExpr>(factor))
+    return Digit{dim.getPosition(), 1, sizes[dim.getPosition()], 0};
+  auto binary = dyn_cast<AffineBinaryOpExpr>(factor);
+  if (!binary)
     return std::nullopt;
-  SmallVector<std::pair<int64_t, int64_t>> dims; // stride, size
-  for (auto [i, size] : llvm::enumerate(sizes)) {
-    int64_t &stride = form->strides[i];
-    if (size == 1)
-      stride = 0;
-    else if (i < needed)
-      dims.push_back({stride, size});
-    else if (stride != 0)
+  auto divisor = constantOf(binary.getRHS());
+  auto inner = digitOf(binary.getLHS(), sizes);
+  if (!divisor || *divisor <= 0 || !inner || inner->size % *divisor != 0)
+    return std::nullopt;
+  if (factor.getKind() == AffineExprKind::FloorDiv)
+    return Digit{inner->dim, inner->divisor * *divisor, inner->size / *divisor,
+                 0};
+  if (factor.getKind() == AffineExprKind::Mod)
+    return Digit{inner->dim, inner->divisor, *divisor, 0};
+  return std::nullopt;
+}
+
+std::optional<SmallVector<Digit>> denseDigits(AffineExpr position,
+                                              ArrayRef<int64_t> sizes,
+                                              unsigned needed, int64_t total) {
+  LinearSum sum;
+  addTo(sum, position, 1);
+  if (sum.constant != 0)
+    return std::nullopt;
+  SmallVector<Digit> digits;
+  for (auto [coefficient, factor] : sum.terms) {
+    if (coefficient == 0)
+      continue;
+    auto digit = digitOf(factor, sizes);
+    if (!digit || digit->dim >= needed)
       return std::nullopt;
+    digit->stride = coefficient;
+    if (digit->size != 1)
+      digits.push_back(*digit);
   }
-  llvm::sort(dims);
-  int64_t expected = 1;
-  for (auto [stride, size] : dims) {
-    if (stride != expected)
+  // The digits of each dimension make up the whole of it.
+  llvm::sort(digits, [](const Digit &a, const Digit &b) {
+    return std::tie(a.dim, a.divisor) < std::tie(b.dim, b.divisor);
+  });
+  SmallVector<int64_t> covered(sizes.size(), 1);
+  for (const Digit &digit : digits) {
+    if (digit.divisor != covered[digit.dim])
       return std::nullopt;
-    expected *= size;
+    covered[digit.dim] *= digit.size;
+  }
+  for (unsigned i = 0; i < needed; ++i)
+    if (covered[i] != sizes[i])
+      return std::nullopt;
+  llvm::sort(digits, [](const Digit &a, const Digit &b) {
+    return a.stride < b.stride;
+  });
+  int64_t expected = 1;
+  for (const Digit &digit : digits) {
+    if (digit.stride != expected)
+      return std::nullopt;
+    expected *= digit.size;
   }
   if (expected != total)
     return std::nullopt;
-  return form->strides;
+  return digits;
+}
+
+SmallVector<AffineExpr> indexFromDigits(ArrayRef<Digit> digits,
+                                        unsigned numDims, AffineExpr position) {
+  SmallVector<AffineExpr> index(
+      numDims, getAffineConstantExpr(0, position.getContext()));
+  for (const Digit &digit : digits)
+    index[digit.dim] = index[digit.dim] + position.floorDiv(digit.stride) %
+                                              digit.size * digit.divisor;
+  return index;
 }
 
 } // namespace gcompile

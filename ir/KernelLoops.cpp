@@ -161,7 +161,7 @@ private:
 
   LogicalResult collectRoots();
   void collectReads(Root &root);
-  void setLoops(Generic &base);
+  LogicalResult setLoops(Root &base);
   LogicalResult place(Root &root);
   LogicalResult tryMap(Root &root, AffineMap map, bool isInner);
   void addKnown(Root &root);
@@ -239,13 +239,72 @@ void GroupAnalysis::collectReads(Root &root) {
   }
 }
 
-void GroupAnalysis::setLoops(Generic &base) {
-  SmallVector<int64_t> reduction;
-  for (auto [iterator, size] :
-       llvm::zip_equal(base.op.getIteratorTypesArray(), base.sizes))
-    (isParallel(iterator) ? parallel : reduction).push_back(size);
-  loopSizes = parallel;
-  loopSizes.append(reduction);
+/// Divisors by which the reads of a root take its loop `dim` apart, ascending,
+/// each a multiple of the one before and a divisor of the size.
+static SmallVector<int64_t> divisorsOf(ArrayRef<TensorRead> reads, unsigned dim,
+                                       int64_t size) {
+  SmallVector<int64_t> divisors;
+  for (const TensorRead &read : reads)
+    for (AffineExpr result : read.map.getResults())
+      result.walk([&](AffineExpr expr) {
+        auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+        if (!binary || (expr.getKind() != AffineExprKind::FloorDiv &&
+                        expr.getKind() != AffineExprKind::Mod))
+          return;
+        auto divisor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+        if (!divisor || divisor.getValue() <= 0)
+          return;
+        int64_t value = divisor.getValue();
+        AffineExpr inner = binary.getLHS();
+        // (d floordiv a) mod b has its next digit at a * b.
+        if (auto quotient = dyn_cast<AffineBinaryOpExpr>(inner);
+            quotient && inner.getKind() == AffineExprKind::FloorDiv)
+          if (auto first = dyn_cast<AffineConstantExpr>(quotient.getRHS())) {
+            inner = quotient.getLHS();
+            value *= first.getValue();
+          }
+        auto loop = dyn_cast<AffineDimExpr>(inner);
+        if (loop && loop.getPosition() == dim)
+          divisors.push_back(value);
+      });
+  llvm::sort(divisors);
+  SmallVector<int64_t> chain;
+  for (int64_t divisor : divisors)
+    if (divisor > (chain.empty() ? 1 : chain.back()) && divisor < size &&
+        size % divisor == 0 && (chain.empty() || divisor % chain.back() == 0))
+      chain.push_back(divisor);
+  return chain;
+}
+
+/// Takes the loops of `base`, parallel ones first. A loop that reads take apart
+/// (`d0 floordiv 64`, `d0 mod 64`) becomes one loop a part: addresses are then
+/// sums of strides.
+LogicalResult GroupAnalysis::setLoops(Root &base) {
+  Generic &info = *base.info;
+  MLIRContext *context = info.op.getContext();
+  SmallVector<utils::IteratorType> iterators = info.op.getIteratorTypesArray();
+  SmallVector<AffineExpr> index(info.sizes.size(),
+                                getAffineConstantExpr(0, context));
+  for (bool wantsParallel : {true, false}) {
+    for (auto [i, size] : llvm::enumerate(info.sizes)) {
+      if (isParallel(iterators[i]) != wantsParallel)
+        continue;
+      SmallVector<int64_t> divisors = divisorsOf(base.reads, i, size);
+      divisors.insert(divisors.begin(), 1);
+      int64_t above = size;
+      for (int64_t divisor : llvm::reverse(divisors)) {
+        index[i] =
+            index[i] + getAffineDimExpr(loopSizes.size(), context) * divisor;
+        loopSizes.push_back(above / divisor);
+        above = divisor;
+      }
+    }
+    if (wantsParallel)
+      parallel = loopSizes;
+  }
+  return tryMap(base,
+                simplify(AffineMap::get(loopSizes.size(), 0, index, context)),
+                info.isReduction);
 }
 
 bool GroupAnalysis::equal(AffineMap a, AffineMap b) const {
@@ -267,8 +326,8 @@ bool GroupAnalysis::usesReductionLoops(AffineMap map) const {
 
 bool GroupAnalysis::coversOnce(AffineMap map, ArrayRef<int64_t> shape,
                                bool isInner) const {
-  return denseStrides(simplifyInRange(linearize(map, shape), loopSizes),
-                      loopSizes, neededLoops(isInner), product(shape))
+  return denseDigits(simplifyInRange(linearize(map, shape), loopSizes),
+                     loopSizes, neededLoops(isInner), product(shape))
       .has_value();
 }
 
@@ -281,18 +340,14 @@ AffineMap GroupAnalysis::resultIndex(Root &root, OpResult result) const {
 AffineMap GroupAnalysis::alignReads(Root &root, Value tensor, AffineMap rootMap,
                                     AffineMap knownMap, bool isInner) const {
   ArrayRef<int64_t> shape = shapeOf(tensor), sizes = root.info->sizes;
-  auto strides = denseStrides(simplifyInRange(linearize(rootMap, shape), sizes),
-                              sizes, sizes.size(), product(shape));
-  if (!strides || !coversOnce(knownMap, shape, isInner))
+  auto digits = denseDigits(simplifyInRange(linearize(rootMap, shape), sizes),
+                            sizes, sizes.size(), product(shape));
+  if (!digits || !coversOnce(knownMap, shape, isInner))
     return {};
   AffineExpr position = linearize(knownMap, shape);
-  SmallVector<AffineExpr> loops;
-  for (auto [stride, size] : llvm::zip_equal(*strides, sizes))
-    loops.push_back(stride == 0
-                        ? getAffineConstantExpr(0, position.getContext())
-                        : position.floorDiv(stride) % size);
-  return simplify(
-      AffineMap::get(loopSizes.size(), 0, loops, position.getContext()));
+  return simplify(AffineMap::get(
+      loopSizes.size(), 0, indexFromDigits(*digits, sizes.size(), position),
+      position.getContext()));
 }
 
 /// Accepts `map` if every read of a reduction's result meets the element that
@@ -449,21 +504,8 @@ FailureOr<KernelLoops> GroupAnalysis::run() {
   }
   for (Root &root : roots)
     collectReads(root);
-  setLoops(*roots[base].info);
-
-  // The base's loops, parallel ones first, back in its own order.
-  unsigned numParallel = 0, numReduction = parallel.size();
-  SmallVector<AffineExpr> loops;
-  MLIRContext *context = roots[base].info->op.getContext();
-  for (utils::IteratorType iterator :
-       roots[base].info->op.getIteratorTypesArray())
-    loops.push_back(getAffineDimExpr(
-        isParallel(iterator) ? numParallel++ : numReduction++, context));
   placed.push_back(base);
-  if (failed(
-          tryMap(roots[base],
-                 simplify(AffineMap::get(loopSizes.size(), 0, loops, context)),
-                 roots[base].info->isReduction)))
+  if (failed(setLoops(roots[base])))
     return failure();
   addKnown(roots[base]);
   for (auto [i, root] : llvm::enumerate(roots)) {

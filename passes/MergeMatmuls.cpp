@@ -46,9 +46,10 @@ class MergeMatmulsPass : public impl::MergeMatmulsPassBase<MergeMatmulsPass> {
   std::optional<CommonReaders> findCommonReaders(ArrayRef<Value> parts,
                                                  unsigned dim);
   Value mergeReaders(const CommonReaders &readers, Value whole);
-  Value concatenate(ArrayRef<Value> values, unsigned dim, Operation *before);
-  Value concatenateThroughViews(ArrayRef<Value> values, unsigned dim,
-                                Operation *before);
+  Value concatenate(Location loc, ArrayRef<Value> values, unsigned dim,
+                    Operation *before);
+  Value concatenateThroughViews(Location loc, ArrayRef<Value> values,
+                                unsigned dim, Operation *before);
   void hoist(Value value, Operation *before);
 
   std::optional<FixedValues> fixed;
@@ -73,18 +74,15 @@ void MergeMatmulsPass::hoist(Value value, Operation *before) {
 }
 
 /// A pointwise generic that picks the right source by index.
-Value MergeMatmulsPass::concatenate(ArrayRef<Value> values, unsigned dim,
-                                    Operation *before) {
-  SmallVector<Location> locs;
+Value MergeMatmulsPass::concatenate(Location loc, ArrayRef<Value> values,
+                                    unsigned dim, Operation *before) {
   SmallVector<int64_t> shape(typeOf(values[0]).getShape());
   shape[dim] = 0;
   for (Value value : values) {
     hoist(value, before);
-    locs.push_back(value.getLoc());
     shape[dim] += typeOf(value).getDimSize(dim);
   }
   OpBuilder builder(before);
-  Location loc = builder.getFusedLoc(locs);
   Type element = typeOf(values[0]).getElementType();
   Value init = builder.create<tensor::EmptyOp>(loc, shape, element);
   SmallVector<utils::IteratorType> iterators(shape.size(),
@@ -132,7 +130,8 @@ Value MergeMatmulsPass::concatenate(ArrayRef<Value> values, unsigned dim,
 
 /// Where all values are the same permuting view of weights, joins the weights
 /// themselves: rows stay rows.
-Value MergeMatmulsPass::concatenateThroughViews(ArrayRef<Value> values,
+Value MergeMatmulsPass::concatenateThroughViews(Location loc,
+                                                ArrayRef<Value> values,
                                                 unsigned dim,
                                                 Operation *before) {
   auto view = values[0].getDefiningOp<tg::ViewOp>();
@@ -159,7 +158,7 @@ Value MergeMatmulsPass::concatenateThroughViews(ArrayRef<Value> values,
     return position;
   }();
   if (!place)
-    return concatenate(values, dim, before);
+    return concatenate(loc, values, dim, before);
   SmallVector<Value> sources;
   SmallVector<int64_t> shape(typeOf(values[0]).getShape());
   shape[dim] = 0;
@@ -167,12 +166,11 @@ Value MergeMatmulsPass::concatenateThroughViews(ArrayRef<Value> values,
     sources.push_back(value.getDefiningOp<tg::ViewOp>().getSource());
     shape[dim] += typeOf(value).getDimSize(dim);
   }
-  Value joined = concatenate(sources, *place, before);
+  Value joined = concatenate(loc, sources, *place, before);
   OpBuilder builder(before);
   auto result = builder.create<tg::ViewOp>(
-      joined.getLoc(),
-      RankedTensorType::get(shape, typeOf(joined).getElementType()), joined,
-      view.getMap());
+      loc, RankedTensorType::get(shape, typeOf(joined).getElementType()),
+      joined, view.getMap());
   fixed->add(result);
   return result;
 }
@@ -323,6 +321,8 @@ Value MergeMatmulsPass::mergeReaders(const CommonReaders &readers,
   SmallVector<Location> locs;
   for (linalg::GenericOp reader : readers.ops)
     locs.push_back(reader.getLoc());
+  OpBuilder builder(before);
+  Location loc = builder.getFusedLoc(locs);
   for (auto [n, joined] : llvm::enumerate(readers.joinedDims)) {
     Value input = first.getInputs()[n];
     if (n == readers.partNumber) {
@@ -331,7 +331,7 @@ Value MergeMatmulsPass::mergeReaders(const CommonReaders &readers,
       SmallVector<Value> weights;
       for (linalg::GenericOp reader : readers.ops)
         weights.push_back(reader.getInputs()[n]);
-      input = concatenateThroughViews(weights, *joined, before);
+      input = concatenateThroughViews(loc, weights, *joined, before);
     } else {
       hoist(input, before);
     }
@@ -345,8 +345,6 @@ Value MergeMatmulsPass::mergeReaders(const CommonReaders &readers,
   for (linalg::GenericOp reader : readers.ops)
     shape[readers.loopDim] +=
         typeOf(reader.getResult(0)).getDimSize(readers.loopDim);
-  OpBuilder builder(before);
-  Location loc = builder.getFusedLoc(locs);
   Value init = builder.create<tensor::EmptyOp>(
       loc, shape, getElementTypeOrSelf(first.getResult(0)));
   auto merged = builder.create<linalg::GenericOp>(
@@ -407,11 +405,11 @@ void MergeMatmulsPass::merge(ArrayRef<tg::MatmulOp> products) {
     locs.push_back(product.getLoc());
   }
   int64_t last = typeOf(first.getRhs()).getRank() - 1;
-  Value joined = concatenateThroughViews(weights, last, first);
-  SmallVector<int64_t> shape(typeOf(first.getResult()).getShape());
-  shape.back() = typeOf(joined).getDimSize(last);
   OpBuilder builder(first);
   Location loc = builder.getFusedLoc(locs);
+  Value joined = concatenateThroughViews(loc, weights, last, first);
+  SmallVector<int64_t> shape(typeOf(first.getResult()).getShape());
+  shape.back() = typeOf(joined).getDimSize(last);
   Value whole = builder.create<tg::MatmulOp>(
       loc,
       RankedTensorType::get(shape, getElementTypeOrSelf(first.getResult())),

@@ -164,6 +164,25 @@ def FoldViewsPass : Pass<"tg-fold-views", "mlir::func::FuncOp"> {
   let dependentDialects = TensorProgramDialects;
 }
 
+def InlineCheapPass : Pass<"tg-inline-cheap", "mlir::func::FuncOp"> {
+  let summary = "compute in the reader what costs less than to load";
+  let description = [{
+    A pointwise generic without costly work that reads fewer bytes than it writes (a widening, a
+    mask of floats made from one of bools, a sum of a row and a column) is put into the body
+    of each generic that reads it. Nobody then stores its result. Exact: the same operations
+    on the same elements.
+
+        %w = linalg.generic ... ins(%x : tensor<8x64xbf16>) { extf } -> tensor<8x64xf32>
+        %s = linalg.generic ... ins(%w : tensor<8x64xf32>) { addf } -> tensor<8xf32>
+        // becomes
+        %s = linalg.generic ... ins(%x : tensor<8x64xbf16>) { extf, addf } -> tensor<8xf32>
+
+    Not done: for readers that want the tensor in memory, which keep the generic; bodies with
+    indices, branches or more than 32 operations. Counter: `inlined` (reads).
+  }];
+  let dependentDialects = TensorProgramDialects;
+}
+
 def MergeMatmulsPass : Pass<"tg-merge-matmuls", "mlir::ModuleOp"> {
   let summary = "one product for products of one matrix";
   let description = [{
@@ -207,7 +226,7 @@ def SplitPreparePass : Pass<"tg-split-prepare", "mlir::ModuleOp"> {
         func.func @prepare(%w: ...) -> (tensor<8x4xf32> {aten.kind = "prepared", aten.name = "exp"}) { exp }
 
     Not done: views, which cost nothing; pointwise generics that readers may as well repeat
-    (cheap, and smaller inputs than results); random numbers; control flow. Counters: `moved`
+    (cheap, and fewer bytes read than written); random numbers; control flow. Counters: `moved`
     (ops), `values`, `bytes` (of what crosses).
   }];
   let dependentDialects = TensorProgramDialects;

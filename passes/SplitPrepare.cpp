@@ -69,7 +69,7 @@ bool SplitPreparePass::isCheapToRepeat(linalg::GenericOp op) {
                        reader->getParentOfType<linalg::GenericOp>();
     });
   }
-  return isReadByLoops && read <= written;
+  return isReadByLoops && read < written;
 }
 
 void SplitPreparePass::chooseMoved(const FixedValues &fixed) {

@@ -280,8 +280,8 @@ LogicalResult BlockFuser::checkEpilogue(ArrayRef<unsigned> members,
       auto shape = cast<RankedTensorType>(read.tensor.getType()).getShape();
       AffineExpr position =
           simplifyInRange(linearize(read.map, shape), loops.parallel);
-      if (common || !denseStrides(position, loops.parallel,
-                                  loops.parallel.size(), product(shape))) {
+      if (common || !denseDigits(position, loops.parallel,
+                                 loops.parallel.size(), product(shape))) {
         why = "'" + nodeName(root.op) + "' reads other elements of '" +
               nodeName(anchor) + "' than the one at hand";
         return failure();

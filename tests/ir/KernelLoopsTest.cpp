@@ -31,6 +31,7 @@ protected:
   FailureOr<KernelLoops> analyze(const std::string &text) {
     std::string maps = "#id1 = affine_map<(d0) -> (d0)>\n"
                        "#id2 = affine_map<(d0, d1) -> (d0, d1)>\n"
+                       "#id3 = affine_map<(d0, d1, d2) -> (d0, d1, d2)>\n"
                        "#row = affine_map<(d0, d1) -> (d0)>\n"
                        "#col = affine_map<(d0, d1) -> (d1)>\n"
                        "#swap = affine_map<(d0, d1) -> (d1, d0)>\n";
@@ -124,6 +125,7 @@ std::string generic(const std::string &result, const std::string &maps,
 
 constexpr const char *par1 = R"("parallel")";
 constexpr const char *par2 = R"("parallel", "parallel")";
+constexpr const char *par3 = R"("parallel", "parallel", "parallel")";
 constexpr const char *redLast = R"("parallel", "reduction")";
 constexpr const char *redFirst = R"("reduction", "parallel")";
 
@@ -212,9 +214,38 @@ TEST_F(KernelLoopsTest, group_norm_places_channels_by_groups) {
 })");
   ASSERT_TRUE(succeeded(loops)) << why;
   EXPECT_THAT(loops->parallel, ElementsAre(2));
-  EXPECT_THAT(loops->reduction, ElementsAre(15));
-  EXPECT_EQ(text(loops->roots[1].loopMap),
-            "(d0, d1) -> (d0 * 3 + d1 floordiv 5, d1 mod 5)");
+  // The sum's loop of 15 is taken apart as its reads are.
+  EXPECT_THAT(loops->reduction, ElementsAre(3, 5));
+  EXPECT_EQ(text(loops->roots[1].loopMap), "(d0, d1, d2) -> (d0 * 3 + d1, d2)");
+}
+
+TEST_F(KernelLoopsTest, joined_heads_are_written_in_loops_of_the_heads) {
+  auto loops = analyze(
+      "func.func @f(%x: tensor<3x5x4xf32>) -> tensor<5x12xf32> {\n" +
+      generic("%y",
+              "affine_map<(d0, d1) -> (d1 floordiv 4, d0, d1 mod 4)>, #id2",
+              par2, "%x", "tensor<3x5x4xf32>", "tensor<5x12xf32>") +
+      "return %y : tensor<5x12xf32>\n}");
+  ASSERT_TRUE(succeeded(loops)) << why;
+  EXPECT_THAT(loops->parallel, ElementsAre(5, 3, 4));
+  EXPECT_EQ(text(loops->roots[0].loopMap), "(d0, d1, d2) -> (d0, d1 * 4 + d2)");
+  EXPECT_EQ(text(loops->roots[0].reads[0].map), "(d0, d1, d2) -> (d1, d0, d2)");
+}
+
+TEST_F(KernelLoopsTest, reader_follows_joined_heads) {
+  // z reads y at (i, h * 4 + e), y reads x at (h, i, e): one element of each.
+  auto loops = analyze(
+      "func.func @f(%x: tensor<3x5x4xf32>) -> (tensor<3x5x4xf32>, "
+      "tensor<5x12xf32>) {\n" +
+      generic("%y", "#id3, #id3", par3, "%x", "tensor<3x5x4xf32>",
+              "tensor<3x5x4xf32>") +
+      generic("%z",
+              "affine_map<(d0, d1) -> (d1 floordiv 4, d0, d1 mod 4)>, #id2",
+              par2, "%y", "tensor<3x5x4xf32>", "tensor<5x12xf32>") +
+      "return %y, %z : tensor<3x5x4xf32>, tensor<5x12xf32>\n}");
+  ASSERT_TRUE(succeeded(loops)) << why;
+  EXPECT_THAT(loops->parallel, ElementsAre(3, 5, 4));
+  EXPECT_EQ(text(loops->roots[1].loopMap), "(d0, d1, d2) -> (d1, d2 + d0 * 4)");
 }
 
 TEST_F(KernelLoopsTest, reductions_over_different_loops_are_refused) {

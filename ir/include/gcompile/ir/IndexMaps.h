@@ -42,11 +42,24 @@ struct StridedForm {
 std::optional<StridedForm> getStridedForm(mlir::AffineExpr expr,
                                           unsigned numDims);
 
+/// One digit of a dimension in mixed radix, `(d floordiv divisor) mod size`,
+/// and what it counts for in a position.
+struct Digit {
+  unsigned dim;
+  int64_t divisor, size, stride;
+};
+
 /// Where `position` takes each value in [0, total) exactly once as the first
-/// `needed` dimensions run over `sizes`, and depends on no other: the stride of
-/// each dimension, 0 where it has size 1.
-std::optional<llvm::SmallVector<int64_t>>
-denseStrides(mlir::AffineExpr position, llvm::ArrayRef<int64_t> sizes,
-             unsigned needed, int64_t total);
+/// `needed` dimensions run over `sizes`, and depends on no other: the digits
+/// that make it up, smallest stride first. Dimensions of size 1 have none.
+std::optional<llvm::SmallVector<Digit>>
+denseDigits(mlir::AffineExpr position, llvm::ArrayRef<int64_t> sizes,
+            unsigned needed, int64_t total);
+
+/// The index of a point whose digits make up `position`, for each of `numDims`
+/// dimensions: the inverse of `position` as a function of that index.
+llvm::SmallVector<mlir::AffineExpr>
+indexFromDigits(llvm::ArrayRef<Digit> digits, unsigned numDims,
+                mlir::AffineExpr position);
 
 } // namespace gcompile

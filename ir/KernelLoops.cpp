@@ -451,10 +451,9 @@ LogicalResult GroupAnalysis::place(Root &root) {
     unsigned numLoops = loopSizes.size(), numParallel = parallel.size();
     // getMajorSubMap() is null for a map without results.
     AffineMap parallelLoops =
-        numParallel == 0
-            ? AffineMap::get(numLoops, 0, context)
-            : AffineMap::getMultiDimIdentityMap(numLoops, context)
-                  .getMajorSubMap(numParallel);
+        numParallel == 0 ? AffineMap::get(numLoops, 0, context)
+                         : AffineMap::getMultiDimIdentityMap(numLoops, context)
+                               .getMajorSubMap(numParallel);
     if (!isInner && sameLoops(parallel, parallelLoops))
       return success();
     if (!info.isReduction)

@@ -615,9 +615,10 @@ TEST(CpuKernels, ConcatenationReadsOneSource) {
 // Powers of two by a loop: 2^x, reading 2 at each round.
 TEST(CpuKernels, LoopsInsideABodyCarryValues) {
   std::string x = "tensor<4xi64>", two = "tensor<64xi64>";
-  auto outputs = runKernel(
-      {x, two}, {x},
-      empty("%e", x) + generic("%r", "#v, #v", "p", {{"%x0", x}}, {{"%e", x}}, R"(
+  auto outputs =
+      runKernel({x, two}, {x},
+                empty("%e", x) +
+                    generic("%r", "#v, #v", "p", {{"%x0", x}}, {{"%e", x}}, R"(
     ^bb0(%n: i64, %o: i64):
       %zero = arith.constant 0 : index
       %one = arith.constant 1 : index
@@ -632,10 +633,10 @@ TEST(CpuKernels, LoopsInsideABodyCarryValues) {
         scf.yield %next : i64
       }
       linalg.yield %p : i64)") +
-          "tg.yield %r : " + x,
-      {integers({4}, {0, 1, 5, 62}),
-       integers({64}, std::vector<int64_t>(64, 2))},
-      "#v = affine_map<(d0) -> (d0)>\n");
+                    "tg.yield %r : " + x,
+                {integers({4}, {0, 1, 5, 62}),
+                 integers({64}, std::vector<int64_t>(64, 2))},
+                "#v = affine_map<(d0) -> (d0)>\n");
   ASSERT_EQ(outputs.size(), 1u);
   EXPECT_THAT(valuesOf<int64_t>(outputs[0]),
               ElementsAre(1, 2, 32, int64_t(1) << 62));

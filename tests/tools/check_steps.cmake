@@ -1,6 +1,9 @@
-# Both forms of MODEL (a folder) compile to the same number of steps, STEPS at most.
+# The forms of MODEL (a folder) compile to STEPS steps at most, and leave their dumps.
 file(MAKE_DIRECTORY "${WORK}")
 foreach(form model core)
+  if(NOT EXISTS "${MODEL}/${form}.json")
+    continue() # a joint training graph has no core form of its own
+  endif()
   execute_process(COMMAND "${GCOMPILE}" "${MODEL}/${form}.json" --target sm_90a --json "${WORK}/${form}.json"
                           --dump-ir "${WORK}/${form}"
                   RESULT_VARIABLE result)

@@ -3,8 +3,7 @@
 // at places that they compute. An index outside its dimension is the user's
 // error (PyTorch raises it, on a GPU asynchronously); it is moved to the
 // nearest valid one, so that no kernel reads foreign memory.
-#include "IndexedDims.h"
-#include "Lowering.h"
+#include "Indexing.h"
 
 #include "mlir/Dialect/Traits.h"
 #include "llvm/Support/MathExtras.h"
@@ -15,8 +14,7 @@ namespace gcompile::legalize {
 
 using Args = ArrayRef<Scalar>;
 
-/// `index` moved into [0, size).
-static Scalar clampIndex(Scalar index, int64_t size) {
+Scalar clampIndex(Scalar index, int64_t size) {
   LoopBody &loop = *index.body;
   return minimum(maximum(index, loop.integer(0, index.type)),
                  loop.integer(size - 1, index.type));
@@ -369,9 +367,8 @@ static Lowered lowerDiagonalScatter(const aten::Call &call,
 // Search
 //===----------------------------------------------------------------------===//
 
-/// How many elements of the row `prefix` of `sequence` come before `value`.
-static Scalar search(LoopBody &loop, Tensor sequence, Tensor sorter,
-                     ArrayRef<Scalar> prefix, Scalar value, bool right) {
+Scalar search(LoopBody &loop, Tensor sequence, Tensor sorter,
+              ArrayRef<Scalar> prefix, Scalar value, bool right) {
   int64_t size = sequence.shape().back();
   Type i64 = loop.builder.getI64Type();
   Scalar first = loop.integer(0, i64), end = loop.integer(size, i64);

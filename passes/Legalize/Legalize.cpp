@@ -32,6 +32,7 @@ static const Registry &registry() {
     addViewLowerings(all);
     addIndexingLowerings(all);
     addScatterLowerings(all);
+    addSegmentLowerings(all);
     addCreationLowerings(all);
     addOrderLowerings(all);
     addMatmulLowerings(all);

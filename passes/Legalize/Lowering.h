@@ -111,6 +111,26 @@ public:
       llvm::function_ref<Candidate(LoopBody &, llvm::ArrayRef<Scalar>)> body);
 
   //===--------------------------------------------------------------------===//
+  // Scatters and scans
+  //===--------------------------------------------------------------------===//
+
+  /// What one point of a scatter does.
+  struct Write {
+    llvm::SmallVector<Scalar> places; ///< outside the base: nothing is written
+    Scalar value;
+    Scalar condition; ///< may be null: always
+  };
+  /// Combines one value for each point of `domain` into `base`. Inputs are read
+  /// at the point without a map. Sums and products run in the compute type, of
+  /// bools they are `or` and `and`.
+  Tensor
+  scatter(tg::ReduceKind kind, Tensor base, Sizes domain,
+          llvm::ArrayRef<Read> inputs,
+          llvm::function_ref<Write(LoopBody &, llvm::ArrayRef<Scalar>)> body);
+  /// Running reduction in the type of `x`.
+  Tensor scan(tg::ReduceKind kind, Tensor x, int64_t dim);
+
+  //===--------------------------------------------------------------------===//
   // Views
   //===--------------------------------------------------------------------===//
 
@@ -155,6 +175,7 @@ void addReductionLowerings(Registry &registry);
 void addViewLowerings(Registry &registry);
 void addIndexingLowerings(Registry &registry);
 void addScatterLowerings(Registry &registry);
+void addSegmentLowerings(Registry &registry);
 void addCreationLowerings(Registry &registry);
 void addMatmulLowerings(Registry &registry);
 void addConvolutionLowerings(Registry &registry);

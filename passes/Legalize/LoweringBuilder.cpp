@@ -10,6 +10,7 @@
 #include <numeric>
 
 using namespace mlir;
+using gcompile::tg::ReduceKind;
 
 namespace gcompile::legalize {
 
@@ -106,17 +107,17 @@ Tensor LoweringBuilder::narrow(Tensor x, Type element) {
                    [](LoopBody &, ArrayRef<Scalar> in) { return in[0]; });
 }
 
-TypedAttr identityOf(tg::ReduceKind kind, Type element) {
+TypedAttr identityOf(ReduceKind kind, Type element) {
   Builder builder(element.getContext());
-  bool isMax = kind == tg::ReduceKind::Max, isMin = kind == tg::ReduceKind::Min;
+  bool isMax = kind == ReduceKind::Max, isMin = kind == ReduceKind::Min;
   if (auto type = dyn_cast<FloatType>(element)) {
     if (isMax || isMin)
       return FloatAttr::get(
           type, APFloat::getInf(type.getFloatSemantics(), /*Negative=*/isMax));
-    return builder.getFloatAttr(type, kind == tg::ReduceKind::Prod ? 1.0 : 0.0);
+    return builder.getFloatAttr(type, kind == ReduceKind::Prod ? 1.0 : 0.0);
   }
   unsigned width = element.getIntOrFloatBitWidth();
-  APInt value(width, kind == tg::ReduceKind::Prod ? 1 : 0);
+  APInt value(width, kind == ReduceKind::Prod ? 1 : 0);
   if (isMax)
     value = isUnsigned(element) ? APInt::getMinValue(width)
                                 : APInt::getSignedMinValue(width);
@@ -127,33 +128,32 @@ TypedAttr identityOf(tg::ReduceKind kind, Type element) {
 }
 
 /// Float sums may be reordered: PyTorch promises no order either.
-static Value combine(tg::ReduceKind kind, LoopBody &loop, Scalar sum,
-                     Scalar term) {
+static Value combine(ReduceKind kind, LoopBody &loop, Scalar sum, Scalar term) {
   OpBuilder &builder = loop.builder;
   auto inAnyOrder = arith::FastMathFlags::reassoc;
   Value x = sum.value, y = term.value;
   if (sum.isFloat()) {
     switch (kind) {
-    case tg::ReduceKind::Sum:
+    case ReduceKind::Sum:
       return builder.create<arith::AddFOp>(loop.loc, x, y, inAnyOrder);
-    case tg::ReduceKind::Prod:
+    case ReduceKind::Prod:
       return builder.create<arith::MulFOp>(loop.loc, x, y, inAnyOrder);
-    case tg::ReduceKind::Max:
+    case ReduceKind::Max:
       return builder.create<arith::MaximumFOp>(loop.loc, x, y, inAnyOrder);
-    case tg::ReduceKind::Min:
+    case ReduceKind::Min:
       return builder.create<arith::MinimumFOp>(loop.loc, x, y, inAnyOrder);
     default:
       llvm_unreachable("not a reduction of loops");
     }
   }
   switch (kind) {
-  case tg::ReduceKind::Sum:
+  case ReduceKind::Sum:
     return (sum + term).value;
-  case tg::ReduceKind::Prod:
+  case ReduceKind::Prod:
     return (sum * term).value;
-  case tg::ReduceKind::Max:
+  case ReduceKind::Max:
     return (sum.isBool() ? sum | term : maximum(sum, term)).value;
-  case tg::ReduceKind::Min:
+  case ReduceKind::Min:
     return (sum.isBool() ? sum & term : minimum(sum, term)).value;
   default:
     llvm_unreachable("not a reduction of loops");
@@ -235,7 +235,7 @@ static SmallVector<Scalar> elementsOf(LoopBody &loop, ArrayRef<Read> inputs,
   return elements;
 }
 
-Tensor LoweringBuilder::reduce(tg::ReduceKind kind, Type element,
+Tensor LoweringBuilder::reduce(ReduceKind kind, Type element,
                                const Loops &loops, ArrayRef<Read> inputs,
                                BodyFn body) {
   if (loops.reduced.empty())
@@ -261,7 +261,7 @@ Tensor LoweringBuilder::reduce(tg::ReduceKind kind, Type element,
   return wrap(op.getResult(0), element);
 }
 
-Tensor LoweringBuilder::reduce(tg::ReduceKind kind, Tensor x,
+Tensor LoweringBuilder::reduce(ReduceKind kind, Tensor x,
                                ArrayRef<unsigned> dims) {
   Loops loops{SizeVector(x.shape()), SmallVector<unsigned>(dims)};
   Read all(x, identityMap(x.rank()));
@@ -275,12 +275,12 @@ std::pair<Tensor, Tensor> LoweringBuilder::argReduce(
     function_ref<Candidate(LoopBody &, ArrayRef<Scalar>)> body) {
   ReductionShape shape = shapeOf(*this, loops, inputs);
   Type i64 = builder.getI64Type();
-  Value values = filled(
-      *this, shape.resultSizes,
-      identityOf(largest ? tg::ReduceKind::Max : tg::ReduceKind::Min, element));
+  Value values =
+      filled(*this, shape.resultSizes,
+             identityOf(largest ? ReduceKind::Max : ReduceKind::Min, element));
   // Every position beats this one, so an element equal to the identity wins.
   Value positions =
-      filled(*this, shape.resultSizes, identityOf(tg::ReduceKind::Min, i64));
+      filled(*this, shape.resultSizes, identityOf(ReduceKind::Min, i64));
   shape.maps.append(2, shape.resultMap);
   auto op = builder.create<linalg::GenericOp>(
       loc, TypeRange{values.getType(), positions.getType()}, shape.operands,
@@ -306,6 +306,64 @@ std::pair<Tensor, Tensor> LoweringBuilder::argReduce(
                        legalize::select(wins, position, bestPosition).value});
       });
   return {wrap(op.getResult(0), element), wrap(op.getResult(1), i64)};
+}
+
+//===----------------------------------------------------------------------===//
+// Scatters and scans
+//===----------------------------------------------------------------------===//
+
+Tensor LoweringBuilder::scatter(
+    ReduceKind kind, Tensor base, Sizes domain, ArrayRef<Read> inputs,
+    function_ref<Write(LoopBody &, ArrayRef<Scalar>)> body) {
+  if (ShapedType::getNumElements(domain) == 0 || base.numElements() == 0)
+    return base;
+  if (kind == ReduceKind::Sum || kind == ReduceKind::Prod) {
+    Type wide = computeType(base.element);
+    if (wide != base.element)
+      return narrow(scatter(kind, cast(base, wide), domain, inputs, body),
+                    base.element);
+    if (base.element.isInteger(1))
+      kind = kind == ReduceKind::Sum ? ReduceKind::Max : ReduceKind::Min;
+  }
+  SmallVector<Value> operands;
+  SmallVector<AffineMap> maps;
+  SmallVector<Type> argumentTypes(domain.size(), builder.getIndexType());
+  for (const Read &input : inputs) {
+    operands.push_back(input.tensor.value);
+    maps.push_back(input.map ? input.map : identityMap(domain.size()));
+    argumentTypes.push_back(signless(input.tensor.element));
+  }
+  auto op = builder.create<tg::ScatterOp>(
+      loc, base.value.getType(), operands, base.value,
+      builder.getDenseI64ArrayAttr(domain), builder.getAffineMapArrayAttr(maps),
+      tg::ReduceKindAttr::get(context, kind),
+      builder.getBoolAttr(isUnsigned(base.element)));
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block =
+      builder.createBlock(&op.getBody(), {}, argumentTypes,
+                          SmallVector<Location>(argumentTypes.size(), loc));
+  auto arguments = llvm::to_vector_of<Value>(block->getArguments());
+  LoopBody loop(builder, loc,
+                ArrayRef<Value>(arguments).take_front(domain.size()));
+  ValueRange elements = ValueRange(arguments).drop_front(domain.size());
+  Write write = body(loop, elementsOf(loop, inputs, elements));
+  SmallVector<Value> yielded;
+  for (Scalar place : write.places)
+    yielded.push_back(toIndex(place).value);
+  yielded.push_back(
+      legalize::cast(write.value, base.element, /*elidable=*/true).value);
+  yielded.push_back(
+      (write.condition ? write.condition : loop.boolean(true)).value);
+  builder.create<tg::YieldOp>(loc, yielded);
+  return wrap(op.getResult(), base.element);
+}
+
+Tensor LoweringBuilder::scan(ReduceKind kind, Tensor x, int64_t dim) {
+  auto op = builder.create<tg::ScanOp>(
+      loc, TypeRange{x.value.getType()}, x.value,
+      builder.getI64IntegerAttr(dim), tg::ReduceKindAttr::get(context, kind),
+      builder.getBoolAttr(isUnsigned(x.element)));
+  return wrap(op.getValues(), x.element);
 }
 
 //===----------------------------------------------------------------------===//

@@ -71,12 +71,45 @@ static Lowered lowerAddOuter(const aten::Call &call, LoweringBuilder &b) {
   return addProduct(call, b, product);
 }
 
+/// The sum over some dimensions of the product of three tensors, each with
+/// dimensions of one put in where its list says.
+static Lowered lowerTrilinear(const aten::Call &call, LoweringBuilder &b) {
+  SmallVector<Read> inputs;
+  Loops loops;
+  for (auto [operand, expand] :
+       {std::pair("i1", "expand1"), {"i2", "expand2"}, {"i3", "expand3"}}) {
+    Tensor x = b.tensor(call.value(operand));
+    for (int64_t dim : call.integers(expand))
+      x = b.unsqueeze(x, dim);
+    loops.sizes.resize(x.rank(), 1);
+    for (auto [size, own] : llvm::zip_equal(loops.sizes, x.shape()))
+      size = std::max(size, own);
+    inputs.push_back(x);
+  }
+  for (Read &input : inputs) {
+    SmallVector<AffineExpr> places;
+    for (auto [i, size] : llvm::enumerate(input.tensor.shape()))
+      places.push_back(size == loops.sizes[i] ? b.dim(i) : b.constant(0));
+    input.map = AffineMap::get(loops.sizes.size(), 0, places, b.context);
+  }
+  for (int64_t dim : call.integers("sumdim"))
+    loops.reduced.push_back(dim);
+  llvm::sort(loops.reduced);
+  Type element = computeType(resultElement(call));
+  Tensor sums = b.reduce(tg::ReduceKind::Sum, element, loops, inputs,
+                         [](LoopBody &, ArrayRef<Scalar> in) {
+                           return widen(in[0]) * widen(in[1]) * widen(in[2]);
+                         });
+  return b.narrow(sums, resultElement(call));
+}
+
 void addMatmulLowerings(Registry &registry) {
   for (StringRef name : {"aten.mm.default", "aten.bmm.default"})
     registry[name] = lowerMatmul;
   registry["aten.addmm.default"] = lowerAddMatmul;
   registry["aten.baddbmm.default"] = lowerAddBatchMatmul;
   registry["aten.addr.default"] = lowerAddOuter;
+  registry["aten._trilinear.default"] = lowerTrilinear;
 }
 
 } // namespace gcompile::legalize

@@ -120,24 +120,12 @@ static Lowered lowerMedianAlongDim(const aten::Call &call, LoweringBuilder &b) {
 // Running reductions
 //===----------------------------------------------------------------------===//
 
-static tg::ScanOp scan(LoweringBuilder &b, ReduceKind kind, Tensor x,
-                       int64_t dim, bool withPositions) {
-  SmallVector<Type> types{x.value.getType()};
-  if (withPositions)
-    types.push_back(b.type(x.shape(), b.builder.getI64Type()));
-  return b.builder.create<tg::ScanOp>(
-      b.loc, types, x.value, b.builder.getI64IntegerAttr(dim),
-      tg::ReduceKindAttr::get(b.context, kind),
-      b.builder.getBoolAttr(isUnsigned(x.element)));
-}
-
 /// Sums run in the compute type of the result.
 template <ReduceKind kind>
 static Lowered lowerScan(const aten::Call &call, LoweringBuilder &b) {
   Tensor x =
       b.atLeast1d(b.cast(self(call, b), computeType(resultElement(call))));
-  tg::ScanOp op = scan(b, kind, x, call.dim("dim", x.rank()), false);
-  Tensor values = b.wrap(op.getValues(), x.element);
+  Tensor values = b.scan(kind, x, call.dim("dim", x.rank()));
   return b.reshape(b.narrow(values, resultElement(call)), resultShape(call));
 }
 
@@ -145,9 +133,14 @@ template <ReduceKind kind>
 static Lowered lowerScanWithPositions(const aten::Call &call,
                                       LoweringBuilder &b) {
   Tensor x = b.atLeast1d(self(call, b));
-  tg::ScanOp op = scan(b, kind, x, call.dim("dim", x.rank()), true);
+  Type i64 = b.builder.getI64Type();
+  auto op = b.builder.create<tg::ScanOp>(
+      b.loc, TypeRange{x.value.getType(), b.type(x.shape(), i64)}, x.value,
+      b.builder.getI64IntegerAttr(call.dim("dim", x.rank())),
+      tg::ReduceKindAttr::get(b.context, kind),
+      b.builder.getBoolAttr(isUnsigned(x.element)));
   return valuesAndPositions(call, b, b.wrap(op.getValues(), x.element),
-                            b.wrap(op.getIndices(), b.builder.getI64Type()));
+                            b.wrap(op.getIndices(), i64));
 }
 
 void addOrderLowerings(Registry &registry) {

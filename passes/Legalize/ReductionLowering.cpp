@@ -278,29 +278,36 @@ static Lowered lowerPrepareSoftmax(const aten::Call &call, LoweringBuilder &b) {
                              finish(call, b, total, 1)};
 }
 
+/// What a norm of this order sums, or takes the extremum of.
+static Scalar normTerm(Scalar x, double order) {
+  if (order == 0)
+    return cast(x != 0, x.type);
+  if (order == 1 || std::isinf(order))
+    return abs(x);
+  return order == 2 ? x * x : pow(abs(x), x.body->number(order, x.type));
+}
+
+static ReduceKind normKind(double order) {
+  if (!std::isinf(order))
+    return ReduceKind::Sum;
+  return order > 0 ? ReduceKind::Max : ReduceKind::Min;
+}
+
+/// The norm that the sum stands for.
+static Scalar normOf(Scalar sum, double order) {
+  if (order == 0 || order == 1 || std::isinf(order))
+    return sum;
+  return order == 2 ? sqrt(sum)
+                    : pow(sum, sum.body->number(1 / order, sum.type));
+}
+
 static Tensor norm(const aten::Call &call, LoweringBuilder &b,
                    const Reduction &reduction, double order) {
   Type element = computeType(resultElement(call));
-  auto magnitude = [&](Scalar x) { return abs(cast(x, element)); };
-  if (std::isinf(order))
-    return finish(call, b,
-                  reduce(b, reduction,
-                         order > 0 ? ReduceKind::Max : ReduceKind::Min, element,
-                         magnitude));
-  auto term = [&](Scalar x) -> Scalar {
-    Scalar y = cast(x, element);
-    if (order == 0)
-      return cast(y != 0, element);
-    if (order == 1)
-      return abs(y);
-    return order == 2 ? y * y : pow(abs(y), y.body->number(order, element));
-  };
-  Tensor total = reduce(b, reduction, ReduceKind::Sum, element, term);
-  return finish(call, b, total, 0, [&](Scalar x) {
-    if (order == 0 || order == 1)
-      return x;
-    return order == 2 ? sqrt(x) : pow(x, x.body->number(1 / order, element));
+  Tensor total = reduce(b, reduction, normKind(order), element, [&](Scalar x) {
+    return normTerm(cast(x, element), order);
   });
+  return finish(call, b, total, 0, [&](Scalar x) { return normOf(x, order); });
 }
 
 static Lowered lowerVectorNorm(const aten::Call &call, LoweringBuilder &b) {
@@ -322,6 +329,66 @@ static Lowered lowerDist(const aten::Call &call, LoweringBuilder &b) {
         return cast(in[0], element) - cast(in[1], element);
       });
   return norm(call, b, reductionOf(call, b, difference), call.number("p"));
+}
+
+/// Norms of the differences between the rows of `x` and those of `y`.
+static Tensor distances(LoweringBuilder &b, Tensor x, Tensor y, double order,
+                        Type element) {
+  int64_t rank = x.rank();
+  Loops loops{SizeVector(x.shape()), {static_cast<unsigned>(rank)}};
+  loops.sizes.insert(loops.sizes.end() - 1, y.shape()[rank - 2]);
+  // Loops: batch, row of x, row of y, column.
+  SmallVector<AffineExpr> ofX, ofY;
+  for (int64_t i = 0; i < rank - 2; ++i) {
+    ofX.push_back(b.dim(i));
+    ofY.push_back(b.dim(i));
+  }
+  ofX.append({b.dim(rank - 2), b.dim(rank)});
+  ofY.append({b.dim(rank - 1), b.dim(rank)});
+  Tensor total = b.reduce(
+      normKind(order), element, loops,
+      {Read(x, AffineMap::get(rank + 1, 0, ofX, b.context)),
+       Read(y, AffineMap::get(rank + 1, 0, ofY, b.context))},
+      [&](LoopBody &, ArrayRef<Scalar> in) {
+        return normTerm(cast(in[0], element) - cast(in[1], element), order);
+      });
+  return b.pointwise(
+      total.shape(), element, {total},
+      [&](LoopBody &, ArrayRef<Scalar> in) { return normOf(in[0], order); });
+}
+
+static Lowered lowerCdist(const aten::Call &call, LoweringBuilder &b) {
+  Tensor x = b.tensor(call.value("x1")), y = b.tensor(call.value("x2"));
+  // Batches broadcast against each other.
+  Sizes batch = resultShape(call).drop_back(2);
+  auto expanded = [&](Tensor x) {
+    SizeVector shape(batch);
+    shape.append(x.shape().end() - 2, x.shape().end());
+    return b.expand(x, shape);
+  };
+  Type element = computeType(resultElement(call));
+  return b.narrow(
+      distances(b, expanded(x), expanded(y), call.number("p"), element),
+      resultElement(call));
+}
+
+/// The distances of all pairs of rows i < j, by i and then j.
+static Lowered lowerPdist(const aten::Call &call, LoweringBuilder &b) {
+  Tensor x = b.tensor(call.value("self"));
+  int64_t n = x.shape()[0];
+  Type element = computeType(resultElement(call));
+  Tensor all = distances(b, x, x, call.number("p"), element);
+  return b.pointwise(
+      resultShape(call), resultElement(call), {},
+      [&](LoopBody &loop, ArrayRef<Scalar>) {
+        // Row i begins at pair i * n - i * (i + 1) / 2; solved for i.
+        Scalar pair = cast(loop.index(0), b.builder.getF64Type());
+        double half = n - 0.5;
+        Scalar i = toI64(half - sqrt(half * half - 1 - pair * 2));
+        Scalar begin = i * double(n) - i * (i + 1) / loop.integer(2, i.type);
+        Scalar j = toI64(loop.index(0)) - begin + i + 1;
+        return loop.read(all, {i, j});
+      });
 }
 
 void addReductionLowerings(Registry &registry) {
@@ -360,6 +427,8 @@ void addReductionLowerings(Registry &registry) {
   registry["aten.logsumexp.default"] = lowerLogSumExp;
   registry["aten.linalg_vector_norm.default"] = lowerVectorNorm;
   registry["aten.dist.default"] = lowerDist;
+  registry["aten._cdist_forward.default"] = lowerCdist;
+  registry["aten._pdist_forward.default"] = lowerPdist;
   registry["prims.prepare_softmax_online.default"] = lowerPrepareSoftmax;
 }
 

@@ -1,7 +1,7 @@
 //===- ResamplingLowering.cpp - upsampling and sampling of grids ----------===//
 // Pointwise over the result: each element computes where it lies in the input
 // and reads the elements around.
-#include "Lowering.h"
+#include "Indexing.h"
 
 #include "gcompile/ir/IndexMaps.h"
 
@@ -21,17 +21,11 @@ struct Taps {
 };
 } // namespace
 
-static Scalar clampPlace(Scalar place, int64_t size) {
-  LoopBody &loop = *place.body;
-  return minimum(maximum(place, loop.integer(0, place.type)),
-                 loop.integer(size - 1, place.type));
-}
-
 /// Two neighbours of `position`, which is not negative.
 static Taps linearTaps(Scalar position, int64_t size) {
   Scalar low = minimum(toI64(position),
                        position.body->integer(size - 1, toI64(position).type));
-  Scalar high = clampPlace(low + 1, size);
+  Scalar high = clampIndex(low + 1, size);
   Scalar weight = position - cast(low, position.type);
   return {{low, high}, {1 - weight, weight}};
 }
@@ -51,7 +45,7 @@ static Taps cubicTaps(Scalar position, int64_t size) {
   Scalar low = floor(position);
   Taps taps{{}, cubicWeights(position - low)};
   for (int i = -1; i <= 2; ++i)
-    taps.places.push_back(clampPlace(toI64(low) + i, size));
+    taps.places.push_back(clampIndex(toI64(low) + i, size));
   return taps;
 }
 
@@ -148,7 +142,7 @@ static Lowered lowerNearest(const aten::Call &call, LoweringBuilder &b) {
           Scalar place = cast(places[leading + i], b.builder.getF32Type());
           Scalar nearest = toI64((place + (isExact ? 0.5 : 0)) * up.steps[i]);
           places[leading + i] =
-              clampPlace(nearest, up.input.shape()[leading + i]);
+              clampIndex(nearest, up.input.shape()[leading + i]);
         }
         return loop.read(up.input, places);
       });
@@ -175,6 +169,56 @@ static Lowered lowerSmooth(const aten::Call &call, LoweringBuilder &b) {
         SmallVector<Scalar> places = loop.indices(up.leading());
         return interpolate(loop, up.input, taps, places);
       });
+}
+
+/// The weight with which input `first + tap` counts at an output position, for
+/// a triangle as wide as the step, where that is more than one.
+static Scalar antialiasWeight(Scalar center, Scalar place, double step) {
+  double width = std::max(step, 1.0);
+  Scalar distance = abs(cast(place, center.type) - center + 0.5) / width;
+  return maximum(1 - distance, center.body->number(0, center.type));
+}
+
+/// Bilinear, over all inputs that an output covers.
+static Lowered lowerAntialiased(const aten::Call &call, LoweringBuilder &b) {
+  Upsampling up = upsamplingOf(call, b, 2, call.flag("align_corners"));
+  Type type = computeType(up.input.element);
+  unsigned rank = up.output.size(), leading = up.leading();
+  Loops loops{SizeVector(up.output), {}};
+  for (unsigned i = 0; i < 2; ++i) {
+    loops.reduced.push_back(rank + i);
+    loops.sizes.push_back(
+        static_cast<int64_t>(std::ceil(std::max(up.steps[i], 1.0))) * 2 + 1);
+  }
+  // The inputs at a point of the loops, and their weight: zero beside them.
+  auto tap = [&](LoopBody &loop, SmallVector<Scalar> &places) {
+    Scalar weight;
+    for (unsigned i = 0; i < 2; ++i) {
+      int64_t size = up.input.shape()[leading + i];
+      double support = std::max(up.steps[i], 1.0);
+      Scalar center = (cast(loop.index(leading + i), type) + 0.5) * up.steps[i];
+      Scalar first =
+          toI64(maximum(center - support + 0.5, loop.number(0, type)));
+      Scalar place = first + toI64(loop.index(rank + i));
+      Scalar isInside = place < size;
+      Scalar along =
+          select(isInside, antialiasWeight(center, place, up.steps[i]), 0);
+      weight = weight ? weight * along : along;
+      places.push_back(clampIndex(place, size));
+    }
+    return weight;
+  };
+  auto sum = [&](bool ofWeights) {
+    return b.reduce(
+        tg::ReduceKind::Sum, type, loops, {}, [&](LoopBody &loop, Args) {
+          SmallVector<Scalar> places = loop.indices(leading);
+          Scalar weight = tap(loop, places);
+          return ofWeights ? weight
+                           : weight * widen(loop.read(up.input, places));
+        });
+  };
+  return b.pointwise(up.output, up.input.element, {sum(false), sum(true)},
+                     [](LoopBody &, Args in) { return in[0] / in[1]; });
 }
 
 //===----------------------------------------------------------------------===//
@@ -324,6 +368,7 @@ void addResamplingLowerings(Registry &registry) {
     add("aten.upsample_bilinear2d", lowerSmooth<2, false>);
     add("aten.upsample_trilinear3d", lowerSmooth<3, false>);
     add("aten.upsample_bicubic2d", lowerSmooth<2, true>);
+    add("aten._upsample_bilinear2d_aa", lowerAntialiased);
   }
   registry["aten.grid_sampler_2d.default"] = lowerGridSampler<2>;
   registry["aten.grid_sampler_3d.default"] = lowerGridSampler<3>;

@@ -1,8 +1,7 @@
 //===- ScatterLowering.cpp - writes to computed places --------------------===//
 // Everything that writes where data says becomes tg.scatter, which may update
 // its base in place. Sums of half precision are kept in float32 until the end.
-#include "IndexedDims.h"
-#include "Lowering.h"
+#include "Indexing.h"
 
 using namespace mlir;
 using gcompile::tg::ReduceKind;
@@ -11,69 +10,7 @@ namespace gcompile::legalize {
 
 using Args = ArrayRef<Scalar>;
 
-namespace {
-/// What one point of a scatter does.
-struct Write {
-  SmallVector<Scalar> places;
-  Scalar value;
-  Scalar condition; ///< null: always
-};
-using WriteFn = function_ref<Write(LoopBody &, Args)>;
-} // namespace
-
-static Tensor scatter(LoweringBuilder &b, ReduceKind kind, Tensor base,
-                      Sizes domain, ArrayRef<Read> inputs, WriteFn write) {
-  if (ShapedType::getNumElements(domain) == 0 || base.numElements() == 0)
-    return base;
-  SmallVector<Value> operands;
-  SmallVector<AffineMap> maps;
-  SmallVector<Type> argumentTypes(domain.size(), b.builder.getIndexType());
-  for (const Read &input : inputs) {
-    operands.push_back(input.tensor.value);
-    maps.push_back(input.map ? input.map : b.identityMap(domain.size()));
-    argumentTypes.push_back(signless(input.tensor.element));
-  }
-  auto op = b.builder.create<tg::ScatterOp>(
-      b.loc, base.value.getType(), operands, base.value,
-      b.builder.getDenseI64ArrayAttr(domain),
-      b.builder.getAffineMapArrayAttr(maps),
-      tg::ReduceKindAttr::get(b.context, kind),
-      b.builder.getBoolAttr(isUnsigned(base.element)));
-  OpBuilder::InsertionGuard guard(b.builder);
-  Block *block =
-      b.builder.createBlock(&op.getBody(), {}, argumentTypes,
-                            SmallVector<Location>(argumentTypes.size(), b.loc));
-  auto arguments = llvm::to_vector_of<Value>(block->getArguments());
-  LoopBody loop(b.builder, b.loc,
-                ArrayRef<Value>(arguments).take_front(domain.size()));
-  SmallVector<Scalar> elements;
-  for (auto [i, input] : llvm::enumerate(inputs))
-    elements.push_back(
-        loop.wrap(arguments[domain.size() + i], input.tensor.element));
-  Write result = write(loop, elements);
-  SmallVector<Value> yielded;
-  for (Scalar place : result.places)
-    yielded.push_back(toIndex(place).value);
-  yielded.push_back(cast(result.value, base.element, /*elidable=*/true).value);
-  yielded.push_back(
-      (result.condition ? result.condition : loop.boolean(true)).value);
-  b.builder.create<tg::YieldOp>(b.loc, yielded);
-  return b.wrap(op.getResult(), base.element);
-}
-
-/// Scatter that combines: sums run in the compute type, bools as and and or.
-static Tensor combine(LoweringBuilder &b, ReduceKind kind, Tensor base,
-                      Sizes domain, ArrayRef<Read> inputs, WriteFn write) {
-  bool isArithmetic = kind == ReduceKind::Sum || kind == ReduceKind::Prod;
-  if (!isArithmetic)
-    return scatter(b, kind, base, domain, inputs, write);
-  if (base.element.isInteger(1))
-    return scatter(b,
-                   kind == ReduceKind::Sum ? ReduceKind::Max : ReduceKind::Min,
-                   base, domain, inputs, write);
-  Tensor sums = scatter(b, kind, b.widen(base), domain, inputs, write);
-  return b.narrow(sums, base.element);
-}
+using Write = LoweringBuilder::Write;
 
 static Tensor self(const aten::Call &call, LoweringBuilder &b) {
   return b.tensor(call.value("self"));
@@ -124,11 +61,11 @@ static Lowered lowerIndexPut(const aten::Call &call, LoweringBuilder &b) {
     values = b.squeeze(values, 0);
   SmallVector<Read> inputs = dims->reads(b);
   inputs.push_back(b.expand(values, dims->domain));
-  return combine(b, call.flag("accumulate") ? ReduceKind::Sum : ReduceKind::Set,
-                 self(call, b), dims->domain, inputs,
-                 [&](LoopBody &loop, Args in) -> Write {
-                   return {dims->places(loop, in.drop_back()), in.back(), {}};
-                 });
+  return b.scatter(call.flag("accumulate") ? ReduceKind::Sum : ReduceKind::Set,
+                   self(call, b), dims->domain, inputs,
+                   [&](LoopBody &loop, Args in) -> Write {
+                     return {dims->places(loop, in.drop_back()), in.back(), {}};
+                   });
 }
 
 static Lowered lowerPut(const aten::Call &call, LoweringBuilder &b) {
@@ -138,12 +75,12 @@ static Lowered lowerPut(const aten::Call &call, LoweringBuilder &b) {
   SizeVector domain{index.numElements()};
   int64_t size = x.numElements();
   Tensor result =
-      combine(b, call.flag("accumulate") ? ReduceKind::Sum : ReduceKind::Set,
-              b.reshape(x, {size}), domain,
-              {b.reshape(index, domain), b.reshape(source, domain)},
-              [&](LoopBody &, Args in) -> Write {
-                return {{resolveNegative(in[0], size)}, in[1], {}};
-              });
+      b.scatter(call.flag("accumulate") ? ReduceKind::Sum : ReduceKind::Set,
+                b.reshape(x, {size}), domain,
+                {b.reshape(index, domain), b.reshape(source, domain)},
+                [&](LoopBody &, Args in) -> Write {
+                  return {{resolveNegative(in[0], size)}, in[1], {}};
+                });
   return b.reshape(result, x.shape());
 }
 
@@ -207,16 +144,15 @@ static Tensor write(LoweringBuilder &b, const AlongDim &along, ReduceKind kind,
   if (along.source)
     inputs.push_back(*along.source);
   int64_t size = along.base.shape()[along.dim];
-  return combine(b, kind, base, along.domain, inputs,
-                 [&](LoopBody &loop, Args in) -> Write {
-                   Scalar value = along.source
-                                      ? in[1]
-                                      : loop.literal(number, base.element);
-                   if (change)
-                     value = change(value);
-                   Scalar place = resolveNegative(in[0], size);
-                   return {along.places(loop, place), value, {}};
-                 });
+  return b.scatter(
+      kind, base, along.domain, inputs, [&](LoopBody &loop, Args in) -> Write {
+        Scalar value =
+            along.source ? in[1] : loop.literal(number, base.element);
+        if (change)
+          value = change(value);
+        Scalar place = resolveNegative(in[0], size);
+        return {along.places(loop, place), value, {}};
+      });
 }
 
 /// Writes one number to every place that the source goes to.
@@ -325,15 +261,7 @@ static Lowered lowerMaskedScatter(const aten::Call &call, LoweringBuilder &b) {
     return x;
   Tensor flatMask =
       b.cast(b.reshape(mask, {mask.numElements()}), b.builder.getI64Type());
-  Tensor ranks =
-      b.wrap(b.builder
-                 .create<tg::ScanOp>(
-                     b.loc, TypeRange{flatMask.value.getType()}, flatMask.value,
-                     b.builder.getI64IntegerAttr(0),
-                     tg::ReduceKindAttr::get(b.context, ReduceKind::Sum),
-                     b.builder.getBoolAttr(false))
-                 .getValues(),
-             flatMask.element);
+  Tensor ranks = b.scan(ReduceKind::Sum, flatMask, 0);
   Tensor flatSource = b.reshape(source, {source.numElements()});
   int64_t last = source.numElements() - 1;
   return b.pointwise(
@@ -356,13 +284,13 @@ static Lowered lowerAsStridedScatter(const aten::Call &call,
   SizeVector strides = call.integers("stride");
   int64_t offset = call.maybeInteger("storage_offset").value_or(0);
   Tensor result =
-      scatter(b, ReduceKind::Set, b.reshape(x, {x.numElements()}), src.shape(),
-              {src}, [&](LoopBody &loop, Args in) -> Write {
-                Scalar place = loop.position(offset);
-                for (auto [i, stride] : llvm::enumerate(strides))
-                  place = place + loop.index(i) * double(stride);
-                return {{place}, in[0], {}};
-              });
+      b.scatter(ReduceKind::Set, b.reshape(x, {x.numElements()}), src.shape(),
+                {src}, [&](LoopBody &loop, Args in) -> Write {
+                  Scalar place = loop.position(offset);
+                  for (auto [i, stride] : llvm::enumerate(strides))
+                    place = place + loop.index(i) * double(stride);
+                  return {{place}, in[0], {}};
+                });
   return b.reshape(result, x.shape());
 }
 
@@ -375,9 +303,9 @@ static Lowered lowerMaxPoolBackward(const aten::Call &call,
   Tensor indices = b.tensor(call.value("indices"));
   Sizes shape = resultShape(call);
   Type element = computeType(grad.element);
-  Tensor sums = scatter(
-      b, ReduceKind::Sum, b.full(shape, element, 0), grad.shape(),
-      {indices, grad}, [&](LoopBody &loop, Args in) -> Write {
+  Tensor sums = b.scatter(
+      ReduceKind::Sum, b.full(shape, element, 0), grad.shape(), {indices, grad},
+      [&](LoopBody &loop, Args in) -> Write {
         SmallVector<Scalar> places = loop.indices(grad.rank());
         Scalar position = in[0];
         for (unsigned i = shape.size(); i-- > shape.size() - spatialRank;) {
@@ -388,19 +316,6 @@ static Lowered lowerMaxPoolBackward(const aten::Call &call,
         return {places, in[1], {}};
       });
   return b.narrow(sums, resultElement(call));
-}
-
-static Lowered lowerBincount(const aten::Call &call, LoweringBuilder &b) {
-  Tensor x = self(call, b);
-  Type element = resultElement(call);
-  SmallVector<Read> inputs{x};
-  if (Value weights = call.value("weights"))
-    inputs.push_back(b.tensor(weights));
-  return scatter(
-      b, ReduceKind::Sum, b.full(resultShape(call), element, 0), x.shape(),
-      inputs, [&](LoopBody &loop, Args in) -> Write {
-        return {{in[0]}, in.size() > 1 ? in[1] : loop.integer(1, element), {}};
-      });
 }
 
 void addScatterLowerings(Registry &registry) {
@@ -425,7 +340,6 @@ void addScatterLowerings(Registry &registry) {
       lowerMaxPoolBackward<2>;
   registry["aten.max_pool3d_with_indices_backward.default"] =
       lowerMaxPoolBackward<3>;
-  registry["aten.bincount.default"] = lowerBincount;
 }
 
 } // namespace gcompile::legalize

@@ -1,12 +1,13 @@
-//===- IndexedDims.h - the geometry of x[i, :, j] -------------------------===//
-// Shared by reading (index) and writing (index_put) with index tensors.
+//===- Indexing.h - places that data says ---------------------------------===//
+// Shared by lowerings that read and those that write at computed places.
 #pragma once
 #include "Lowering.h"
 
 namespace gcompile::legalize {
 
-/// Loops over what `self[indices]` selects: the dimensions of the indices,
-/// broadcast against each other, and the dimensions without an index.
+/// The geometry of x[i, :, j]. Loops over what `self[indices]` selects: the
+/// dimensions of the indices, broadcast against each other, and the dimensions
+/// without an index.
 struct IndexedDims {
   static mlir::FailureOr<IndexedDims> get(const aten::Call &call,
                                           LoweringBuilder &b);
@@ -27,5 +28,14 @@ struct IndexedDims {
 
 /// `index`, as i64, counted from the end of a dimension where it is negative.
 Scalar resolveNegative(Scalar index, int64_t size);
+
+/// `index` moved into [0, size).
+Scalar clampIndex(Scalar index, int64_t size);
+
+/// How many elements of a sorted row come before `value`, or, with `right`, are
+/// not greater. `prefix` are the leading indices of the row; `sorter`, if not
+/// null, has the places of its elements in order.
+Scalar search(LoopBody &loop, Tensor sequence, Tensor sorter,
+              llvm::ArrayRef<Scalar> prefix, Scalar value, bool right);
 
 } // namespace gcompile::legalize

@@ -228,6 +228,15 @@ AffineExpr simplifyInRange(AffineExpr expr, ArrayRef<int64_t> sizes) {
                    inner.getLHS().floorDiv(*innerDivisor * reducedDivisor),
                    sizes) +
                quotient;
+    // (x mod (a * b)) floordiv b is (x floordiv b) mod a.
+    if (auto inner = dyn_cast<AffineBinaryOpExpr>(restExpr);
+        inner && restExpr.getKind() == AffineExprKind::Mod)
+      if (auto modulus = constantOf(inner.getRHS());
+          modulus && *modulus % reducedDivisor == 0)
+        return simplifyInRange(inner.getLHS().floorDiv(reducedDivisor) %
+                                   (*modulus / reducedDivisor),
+                               sizes) +
+               quotient;
     return restExpr.floorDiv(reducedDivisor) + quotient;
   }
   if (expr.getKind() == AffineExprKind::Mod) {

@@ -47,6 +47,12 @@ TEST_F(IndexMapsTest, DropsWhatCannotCarry) {
 TEST_F(IndexMapsTest, PutsQuotientAndRemainderTogether) {
   AffineExpr whole = d(0).floorDiv(4) * 4 + d(0) % 4;
   EXPECT_EQ(simplifyInRange(whole, {100}), d(0));
+  // Three digits, the middle one written either way.
+  AffineExpr outer = d(0).floorDiv(35) * 35, inner = d(0) % 7;
+  EXPECT_EQ(simplifyInRange(outer + d(0).floorDiv(7) % 5 * 7 + inner, {105}),
+            d(0));
+  EXPECT_EQ(simplifyInRange(outer + (d(0) % 35).floorDiv(7) * 7 + inner, {105}),
+            d(0));
 }
 
 TEST_F(IndexMapsTest, SimplifyingTwiceChangesNothing) {

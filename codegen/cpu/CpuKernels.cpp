@@ -75,6 +75,35 @@ std::optional<std::pair<StridedForm, StridedForm>> LoopPart::asCopy() const {
   return std::pair(*source, *target);
 }
 
+std::optional<StridedForm> LoopPart::asLayout() const {
+  auto copy = asCopy();
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(kernel.inputs.front().getType()).getShape();
+  if (!copy || !denseDigits(facts.loads[0].position, nest.sizes,
+                            nest.sizes.size(), product(shape)))
+    return std::nullopt;
+  auto &[source, target] = *copy;
+  StridedForm layout;
+  layout.offset = target.offset;
+  layout.strides.assign(shape.size(), 0);
+  int64_t stride = 1; // of the dimension, in the input
+  for (size_t dim = shape.size(); dim-- > 0; stride *= shape[dim]) {
+    if (shape[dim] == 1)
+      continue;
+    // The loop that runs along it, alone or with its neighbours.
+    auto loops = llvm::seq<size_t>(0, nest.sizes.size());
+    auto loop = llvm::find_if(loops, [&](size_t i) {
+      return source.strides[i] <= stride && stride % source.strides[i] == 0 &&
+             stride * shape[dim] <= source.strides[i] * nest.sizes[i];
+    });
+    if (loop == loops.end())
+      return std::nullopt;
+    layout.strides[dim] =
+        target.strides[*loop] * (stride / source.strides[*loop]);
+  }
+  return layout;
+}
+
 //===----------------------------------------------------------------------===//
 // Analysis
 //===----------------------------------------------------------------------===//

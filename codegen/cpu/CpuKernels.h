@@ -33,6 +33,9 @@ struct LoopPart {
   /// Where all it does is to copy its only input to its only output: how both
   /// are walked by the parallel loops.
   std::optional<std::pair<StridedForm, StridedForm>> asCopy() const;
+  /// Where it copies every element of its input once: the strides that the
+  /// input's dimensions have in the output.
+  std::optional<StridedForm> asLayout() const;
 };
 
 /// What a tg.kernel consists of. Shared by kernels with equal regions.

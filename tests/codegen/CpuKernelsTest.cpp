@@ -286,6 +286,48 @@ TEST(CpuKernels, SoftmaxKeepsTheExponentials) {
               Pointwise(FloatNear(1e-6), softmax(x, 9, 101)));
 }
 
+int64_t countOf(const std::string &text, const std::string &part) {
+  int64_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos;
+       at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
+TEST(CpuKernels, SoftmaxComputesExponentialsOnce) {
+  std::string type = "tensor<9x101xf32>";
+  auto plan =
+      planOf(kernelProgram({type}, {type}, softmaxRegion(9, 101), kRowMaps));
+  ASSERT_TRUE(plan);
+  const std::string &source = plan->kernels.at(0).source;
+  // x for the maximum and for the sum, the kept exponential for the quotient.
+  EXPECT_EQ(countOf(source, "load float"), 3) << source;
+  EXPECT_EQ(countOf(source, "store float"), 2); // kept, and the result
+  EXPECT_EQ(countOf(source, "call float @expf"), 1);
+  // Rows, and one loop a stage.
+  EXPECT_EQ(countOf(source, "icmp slt"), 4);
+}
+
+TEST(CpuKernels, NeighbouringLoopsAreOne) {
+  std::string type = "tensor<3x5x7xf32>";
+  auto plan = planOf(kernelProgram(
+      {type}, {type},
+      empty("%e", type) +
+          generic("%r", "#id3, #id3", "ppp", {{"%x0", type}}, {{"%e", type}},
+                  R"(
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.negf %a : f32
+      linalg.yield %s : f32)") +
+          "tg.yield %r : " + type,
+      "#id3 = affine_map<(d0, d1, d2) -> (d0, d1, d2)>"));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->forward.steps.at(0).launch->extent, 3 * 5 * 7);
+  const std::string &source = plan->kernels.at(0).source;
+  EXPECT_EQ(countOf(source, "icmp slt"), 1) << source;
+  EXPECT_EQ(countOf(source, "mul"), 0)
+      << source; // the position is the loop index
+}
+
 TEST(CpuKernels, SoftmaxOverOneElement) {
   std::string type = "tensor<3x1xf32>";
   auto outputs = runKernel({type}, {type}, softmaxRegion(3, 1),

@@ -8,7 +8,9 @@ using namespace gcompile;
 using namespace gcompile::test;
 using plan::BufferKind;
 using testing::ElementsAre;
+using testing::FloatNear;
 using testing::HasSubstr;
+using testing::Pointwise;
 using testing::SizeIs;
 
 namespace {
@@ -181,6 +183,81 @@ TEST(CpuPlan, NarrowingEpilogueNeedsAWorkspace) {
   const plan::Buffer &workspace = plan->buffers.at(call.outputs.at(0).buffer);
   EXPECT_EQ(workspace.kind, BufferKind::Arena);
   EXPECT_EQ(plan->forward.arenaBytes, 64); // 15 floats, to a cache line
+}
+
+TEST(CpuPlan, EpilogueThatOnlyMovesIsTheLibrarysLayout) {
+  // The product of 2 batches, with the batch moved between rows and columns.
+  std::string maps = "affine_map<(d0, d1, d2) -> (d1, d0, d2)>, "
+                     "affine_map<(d0, d1, d2) -> (d0, d1, d2)>";
+  auto plan = planOf(forward(
+      input("x", "tensor<2x3x4xf32>") + ", " + input("y", "tensor<2x4x5xf32>"),
+      output("tensor<3x2x5xf32>"),
+      R"(
+  %r = tg.kernel "bmm_transpose"(%x, %y) reason "" {
+  ^bb0(%a: tensor<2x3x4xf32>, %b: tensor<2x4x5xf32>):
+    %m = tg.matmul %a, %b : tensor<2x3x4xf32>, tensor<2x4x5xf32> -> tensor<2x3x5xf32>
+    %e = tensor.empty() : tensor<3x2x5xf32>
+    %t = linalg.generic {indexing_maps = [)" +
+          maps +
+          R"(], iterator_types = ["parallel", "parallel", "parallel"]}
+        ins(%m : tensor<2x3x5xf32>) outs(%e : tensor<3x2x5xf32>) {
+    ^bb1(%v: f32, %o: f32):
+      linalg.yield %v : f32
+    } -> tensor<3x2x5xf32>
+    tg.yield %t : tensor<3x2x5xf32>
+  } : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<3x2x5xf32>
+)",
+      "%r"));
+  ASSERT_TRUE(plan);
+  ASSERT_THAT(plan->forward.steps, SizeIs(1));
+  const plan::Step &step = plan->forward.steps[0];
+  EXPECT_FALSE(step.launch);
+  EXPECT_THAT(step.library->outputs.at(0).sizes, ElementsAre(2, 3, 5));
+  EXPECT_THAT(step.library->outputs.at(0).strides, ElementsAre(5, 10, 1));
+  EXPECT_EQ(plan->forward.arenaBytes, 0);
+  auto x = randomFloats(24), y = randomFloats(40, 2);
+  auto outputs = run(*plan, {floats({2, 3, 4}, x), floats({2, 4, 5}, y)});
+  ASSERT_THAT(outputs, SizeIs(1));
+  std::vector<float> expected;
+  for (int i = 0; i < 3; ++i)
+    for (int b = 0; b < 2; ++b)
+      for (int j = 0; j < 5; ++j) {
+        float sum = 0;
+        for (int k = 0; k < 4; ++k)
+          sum += x[(b * 3 + i) * 4 + k] * y[(b * 4 + k) * 5 + j];
+        expected.push_back(sum);
+      }
+  EXPECT_THAT(valuesOf<float>(outputs[0]),
+              Pointwise(FloatNear(1e-5f), expected));
+}
+
+TEST(CpuPlan, ScatterWithEpilogueTakesTwoSteps) {
+  auto plan = planOf(forward(input("b") + ", " + input("u"), output(), R"(
+  %r = tg.kernel "scatter_neg"(%b, %u) reason "" {
+  ^bb0(%p: tensor<4xf32>, %q: tensor<4xf32>):
+    %s = tg.scatter %q into %p domain [4] maps [#one] sum
+        attributes {is_unsigned = false} {
+    ^bb1(%i: index, %v: f32):
+      %yes = arith.constant true
+      tg.yield %i, %v, %yes : index, f32, i1
+    } : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %e = tensor.empty() : tensor<4xf32>
+    %t = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]}
+        ins(%s : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+    ^bb1(%v: f32, %o: f32):
+      %n = arith.negf %v : f32
+      linalg.yield %n : f32
+    } -> tensor<4xf32>
+    tg.yield %t : tensor<4xf32>
+  } : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+)",
+                             "%r"));
+  ASSERT_TRUE(plan);
+  EXPECT_THAT(plan->forward.steps, SizeIs(2));
+  auto outputs =
+      run(*plan, {floats({4}, {1, 2, 3, 4}), floats({4}, {1, 1, 1, 2})});
+  ASSERT_THAT(outputs, SizeIs(1));
+  EXPECT_THAT(valuesOf<float>(outputs[0]), ElementsAre(-2, -3, -4, -6));
 }
 
 TEST(CpuPlan, TranspositionIsALibraryCopy) {

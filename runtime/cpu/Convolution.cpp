@@ -100,7 +100,8 @@ Geometry::Geometry(const plan::LibraryCall &call) {
   const bool isHalfType =
       input.dtype == DType::Float16 || input.dtype == DType::BFloat16;
   if (weight.dtype != input.dtype ||
-      result.dtype != (isHalfType ? DType::Float32 : input.dtype))
+      (result.dtype != input.dtype &&
+       !(isHalfType && result.dtype == DType::Float32)))
     failCall(call, "types do not agree");
 }
 

@@ -178,7 +178,8 @@ void checkShapes(const plan::LibraryCall &call) {
     failCall(call, "operands of different types");
   const bool isHalfType =
       lhs.dtype == DType::Float16 || lhs.dtype == DType::BFloat16;
-  if (isHalfType ? result.dtype != DType::Float32 : result.dtype != lhs.dtype)
+  if (result.dtype != lhs.dtype &&
+      !(isHalfType && result.dtype == DType::Float32))
     failCall(call, fmt::format("a result of {} from {}", name(result.dtype),
                                name(lhs.dtype)));
 }

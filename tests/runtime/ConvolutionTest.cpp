@@ -15,6 +15,7 @@ struct Case {
   bool transposed = false;
   Layout input = Layout::Dense, weight = Layout::Dense, result = Layout::Dense;
   int numThreads = 2;
+  bool narrow = false; ///< half-precision results of half-precision operands
 
   std::string describe() const {
     auto list = [](const auto &v) { return ::testing::PrintToString(v); };
@@ -24,7 +25,8 @@ struct Case {
            " in " + list(in) + " window " + list(window) + " stride " +
            list(stride) + " padding " + list(padding) + " dilation " +
            list(dilation) + " output padding " + list(outputPadding) +
-           (transposed ? " transposed" : "") + " layouts " +
+           (transposed ? " transposed" : "") + (narrow ? " narrow" : "") +
+           " layouts " +
            list(std::vector<int>{int(input), int(weight), int(result)});
   }
 };
@@ -56,7 +58,8 @@ void checkConvolution(Case c) {
   const bool isHalfType = byteWidth(c.dtype) == 2 && isFloatingPoint(c.dtype);
   TestTensor input(c.dtype, inSizes, c.input),
       weight(c.dtype, weightSizes, c.weight),
-      result(isHalfType ? DType::Float32 : c.dtype, outSizes, c.result);
+      result(isHalfType && !c.narrow ? DType::Float32 : c.dtype, outSizes,
+             c.result);
   input.randomize(random);
   weight.randomize(random);
   runCall("convolution",
@@ -118,7 +121,7 @@ void checkConvolution(Case c) {
     }
   if (isInteger(c.dtype) && byteWidth(c.dtype) < 4)
     return; // wrapping is the product's business, and tested there
-  expectNear(result, expected, 1e-5);
+  expectNear(result, expected, c.narrow ? 0x1p-8 : 1e-5);
 }
 
 TEST(Convolution, one_to_three_dimensions) {
@@ -203,6 +206,8 @@ TEST(Convolution, every_layout) {
                                  : std::vector<int64_t>{3, 2};
             c.transposed = kind == 3;
             checkConvolution(c);
+            c.narrow = true;
+            checkConvolution(c);
           }
 }
 
@@ -220,6 +225,8 @@ TEST(Convolution, depthwise) {
         c.padding = {1, 1, 2, 2};
         checkConvolution(c);
         c.dtype = DType::Float16;
+        checkConvolution(c);
+        c.narrow = true;
         checkConvolution(c);
       }
 }
@@ -239,6 +246,8 @@ TEST(Convolution, more_than_one_block_in_each_direction) {
   c.transposed = true;
   checkConvolution(c);
   c.dtype = DType::BFloat16;
+  checkConvolution(c);
+  c.narrow = true;
   checkConvolution(c);
 }
 

@@ -168,6 +168,21 @@ TEST(Matmul, half_precision_sums_in_float32) {
     }
 }
 
+TEST(Matmul, half_precision_results_are_rounded_once) {
+  // One step of 2^-10 is lost in bfloat16, whose next number after 1 is
+  // 1 + 2^-7; sixteen of them are not.
+  for (int64_t rows : {1, 16}) {
+    TestTensor lhs(DType::BFloat16, {rows, 17}), rhs(DType::BFloat16, {17, 8}),
+        result(DType::BFloat16, {rows, 8});
+    for (int64_t i = 0; i < lhs.size(); ++i)
+      lhs.set(lhs.indexOf(i), i % 17 == 0 ? 1 : std::ldexp(1, -10));
+    for (int64_t i = 0; i < rhs.size(); ++i)
+      rhs.set(rhs.indexOf(i), 1);
+    runCall("matmul", {}, {&lhs, &rhs}, {&result});
+    EXPECT_EQ(result.get({0, 0}).real(), 1 + std::ldexp(1, -6));
+  }
+}
+
 TEST(Matmul, malformed_calls_are_errors) {
   auto messageOf = [](TestTensor lhs, TestTensor rhs, TestTensor result) {
     auto routine = bindCall("matmul", {}, {&lhs, &rhs}, {&result});
@@ -181,8 +196,8 @@ TEST(Matmul, malformed_calls_are_errors) {
   EXPECT_THAT(messageOf({f32, {2, 3}}, {DType::Float64, {3, 5}}, {f32, {2, 5}}),
               HasSubstr("different types"));
   EXPECT_THAT(messageOf({DType::BFloat16, {2, 3}}, {DType::BFloat16, {3, 5}},
-                        {DType::BFloat16, {2, 5}}),
-              HasSubstr("a result of bfloat16 from bfloat16"));
+                        {DType::Float16, {2, 5}}),
+              HasSubstr("a result of float16 from bfloat16"));
 }
 
 } // namespace

@@ -36,19 +36,20 @@ public:
 /// such, arrays as lists, enumerations by their keyword ("sum"). Optional
 /// operands come last and may be missing.
 ///
+// clang-format off
 ///   op           inputs                      outputs               attributes
 ///   matmul       lhs, rhs                    result
-///   convolution  input, weight               result                stride,
-///   padding, dilation,
-///                                                                  output_padding,
-///                                                                  groups,
-///                                                                  transposed
-///   attention    query, key, value, [mask]   result, [logsumexp]   scale,
-///   causal sort         input                       values, indices       dim,
-///   descending, is_unsigned top_k        input                       values,
-///   indices       dim, k, largest, is_unsigned scan         input values,
-///   [indices]     dim, kind, is_unsigned random result distribution, stream
+///   convolution  input, weight               result                stride, padding, dilation, output_padding, groups, transposed
+///   attention    query, key, value, [mask]   result, [logsumexp]   scale, causal
+///   sort         input                       values, indices       dim, descending, is_unsigned
+///   top_k        input                       values, indices       dim, k, largest, is_unsigned
+///   scan         input                       values, [indices]     dim, kind, is_unsigned
+///   random                                   result                distribution, stream
 ///   copy         source                      result
+// clang-format on
+///
+/// Products of half-precision operands are summed in float32; the result is
+/// that, or rounded once to the operands' type.
 ///
 /// An error (of kind Internal where the call is malformed, Unsupported where an
 /// element type is) or a routine that may be run any number of times, by one

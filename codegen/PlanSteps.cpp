@@ -241,15 +241,21 @@ PlanBuilder::anchorTargets(tg::KernelOp kernel, const cpu::KernelParts &parts) {
       for (auto [j, number] : llvm::enumerate(loops->outputs)) {
         Value result = kernel->getResult(number);
         int64_t buffer = bufferOf.lookup(result);
-        if (!isFree(buffer) || tensorType(result).getElementTypeBitWidth() !=
-                                   type.getElementTypeBitWidth())
+        Type element = tensorType(result).getElementType();
+        // Products may be narrowed as they are written.
+        bool mayLayOut = element == type.getElementType() ||
+                         isa<tg::MatmulOp, tg::ConvolutionOp>(anchor);
+        auto layout = mayLayOut ? loops->asLayout() : std::nullopt;
+        bool isInPlace =
+            element.getIntOrFloatBitWidth() == type.getElementTypeBitWidth() &&
+            loops->canRunInPlace(i, j);
+        if (!isFree(buffer) || (!layout && !isInPlace))
           continue;
-        if (auto layout = loops->asLayout()) {
+        if (layout) {
+          target.dtype = *dtypeOf(element);
           target.strides = {layout->strides.begin(), layout->strides.end()};
           target.offset = layout->offset;
           targets.replaceEpilogue = true;
-        } else if (!loops->canRunInPlace(i, j)) {
-          continue;
         }
         target.buffer = buffer;
         break;

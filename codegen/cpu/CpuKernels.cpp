@@ -1,6 +1,7 @@
 //===- CpuKernels.cpp - the generated kernels of a plan -------------------===//
 #include "CpuKernels.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AsmState.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
@@ -65,8 +66,16 @@ bool LoopPart::canRunInPlace(unsigned input, unsigned output) const {
 }
 
 std::optional<std::pair<StridedForm, StridedForm>> LoopPart::asCopy() const {
+  if (operations() != 0)
+    return std::nullopt;
+  return asMove();
+}
+
+/// How the parallel loops walk an only input and an only output.
+std::optional<std::pair<StridedForm, StridedForm>> LoopPart::asMove() const {
   if (facts.loads.size() != 1 || facts.stores.size() != 1 ||
-      facts.loads[0].inBranch || !nest.reduction().empty() || operations() != 0)
+      facts.loads[0].inBranch || !nest.reduction().empty() ||
+      isa<tg::ScatterOp>(nest.roots.front().op))
     return std::nullopt;
   auto source = getStridedForm(facts.loads[0].position, nest.sizes.size());
   auto target = getStridedForm(facts.stores[0].position, nest.sizes.size());
@@ -75,12 +84,28 @@ std::optional<std::pair<StridedForm, StridedForm>> LoopPart::asCopy() const {
   return std::pair(*source, *target);
 }
 
+/// True where one cast from float32 to half precision is all that is computed.
+static bool onlyNarrows(const LoopKernel &kernel) {
+  arith::TruncFOp cast;
+  int64_t numOperations = 0;
+  for (Operation *op : kernel.ops)
+    for (Operation &inner : op->getRegion(0).front().without_terminator()) {
+      ++numOperations;
+      cast = dyn_cast<arith::TruncFOp>(inner);
+    }
+  return numOperations == 1 && cast && cast.getIn().getType().isF32();
+}
+
 std::optional<StridedForm> LoopPart::asLayout() const {
-  auto copy = asCopy();
+  if (operations() != 0 && !onlyNarrows(kernel))
+    return std::nullopt;
+  auto copy = asMove();
+  if (!copy)
+    return std::nullopt;
   ArrayRef<int64_t> shape =
       cast<RankedTensorType>(kernel.inputs.front().getType()).getShape();
-  if (!copy || !denseDigits(facts.loads[0].position, nest.sizes,
-                            nest.sizes.size(), product(shape)))
+  if (!denseDigits(facts.loads[0].position, nest.sizes, nest.sizes.size(),
+                   product(shape)))
     return std::nullopt;
   auto &[source, target] = *copy;
   StridedForm layout;

@@ -33,9 +33,13 @@ struct LoopPart {
   /// Where all it does is to copy its only input to its only output: how both
   /// are walked by the parallel loops.
   std::optional<std::pair<StridedForm, StridedForm>> asCopy() const;
-  /// Where it copies every element of its input once: the strides that the
-  /// input's dimensions have in the output.
+  /// Where it only moves every element of its input once, and may narrow it to
+  /// half precision: the strides that the input's dimensions have in the
+  /// output.
   std::optional<StridedForm> asLayout() const;
+
+private:
+  std::optional<std::pair<StridedForm, StridedForm>> asMove() const;
 };
 
 /// What a tg.kernel consists of. Shared by kernels with equal regions.

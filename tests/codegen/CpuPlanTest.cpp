@@ -7,6 +7,7 @@
 using namespace gcompile;
 using namespace gcompile::test;
 using plan::BufferKind;
+using testing::Each;
 using testing::ElementsAre;
 using testing::FloatNear;
 using testing::HasSubstr;
@@ -183,6 +184,39 @@ TEST(CpuPlan, NarrowingEpilogueNeedsAWorkspace) {
   const plan::Buffer &workspace = plan->buffers.at(call.outputs.at(0).buffer);
   EXPECT_EQ(workspace.kind, BufferKind::Arena);
   EXPECT_EQ(plan->forward.arenaBytes, 64); // 15 floats, to a cache line
+}
+
+TEST(CpuPlan, ProductsAreNarrowedAsTheyAreWritten) {
+  auto plan = planOf(forward(input("x", "tensor<3x8xbf16>") + ", " +
+                                 input("y", "tensor<8x5xbf16>"),
+                             output("tensor<3x5xbf16>"), R"(
+  %r = tg.kernel "mm"(%x, %y) reason "" {
+  ^bb0(%a: tensor<3x8xbf16>, %b: tensor<8x5xbf16>):
+    %m = tg.matmul %a, %b : tensor<3x8xbf16>, tensor<8x5xbf16> -> tensor<3x5xf32>
+    %e = tensor.empty() : tensor<3x5xbf16>
+    %t = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%m : tensor<3x5xf32>) outs(%e : tensor<3x5xbf16>) {
+    ^bb1(%v: f32, %o: bf16):
+      %n = arith.truncf %v : f32 to bf16
+      linalg.yield %n : bf16
+    } -> tensor<3x5xbf16>
+    tg.yield %t : tensor<3x5xbf16>
+  } : (tensor<3x8xbf16>, tensor<8x5xbf16>) -> tensor<3x5xbf16>
+)",
+                             "%r"));
+  ASSERT_TRUE(plan);
+  ASSERT_THAT(plan->forward.steps, SizeIs(1));
+  const plan::Step &step = plan->forward.steps[0];
+  EXPECT_FALSE(step.launch);
+  EXPECT_EQ(step.library->outputs.at(0).dtype, DType::BFloat16);
+  EXPECT_EQ(plan->forward.arenaBytes, 0);
+  // 1 * 1.5 + 7 * 0.25, in bfloat16 exact.
+  std::vector<uint16_t> x(24, 0x3f80), y(40, 0x3e80);
+  std::fill_n(y.begin(), 5, 0x3fc0);
+  auto outputs = run(*plan, {tensor(DType::BFloat16, {3, 8}, x),
+                             tensor(DType::BFloat16, {8, 5}, y)});
+  ASSERT_THAT(outputs, SizeIs(1));
+  EXPECT_THAT(valuesOf<uint16_t>(outputs[0]), Each(0x4050)); // 3.25
 }
 
 TEST(CpuPlan, EpilogueThatOnlyMovesIsTheLibrarysLayout) {

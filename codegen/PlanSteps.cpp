@@ -159,7 +159,9 @@ LogicalResult PlanBuilder::emitLaunch(const cpu::LoopPart &part, StringRef name,
   std::vector<int64_t> arguments;
   for (auto [i, buffer] : llvm::enumerate(inputs)) {
     auto shared = llvm::find(outputs, buffer);
-    inPlace.push_back(shared == outputs.end() ? -1 : shared - outputs.begin());
+    inPlace.push_back(shared == outputs.end()
+                          ? -1
+                          : static_cast<int>(shared - outputs.begin()));
     if (shared == outputs.end())
       arguments.push_back(buffer);
     step.floorBytes +=

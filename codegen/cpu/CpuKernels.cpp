@@ -158,7 +158,7 @@ static LogicalResult analyzePart(LoopPart &part) {
   for (Access &load : part.facts.loads) {
     int &number = newNumber[load.tensor];
     if (number < 0) {
-      number = inputs.size();
+      number = static_cast<int>(inputs.size());
       inputs.push_back(part.kernel.inputs[load.tensor]);
       tensors.push_back(part.inputs[load.tensor]);
     }

@@ -23,7 +23,7 @@ using namespace mlir;
 namespace gcompile::cpu {
 namespace {
 
-constexpr int64_t kMaxKeptBytes = 512 * 1024; // half of a usual L2 cache
+constexpr int64_t kMaxKeptBytes = 1 << 19; // half of a usual L2 cache
 constexpr int64_t kMaxLaneTile = 512, kMinLaneTile = 32;
 constexpr int64_t kTile = 32; // both ways: 4 KiB of floats, in whole lines
 

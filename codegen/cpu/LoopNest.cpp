@@ -389,13 +389,12 @@ FailureOr<LoopNest> buildLoopNest(const LoopKernel &kernel, LoopFacts &facts) {
     return failure();
   if (llvm::is_contained(nest.sizes, 0))
     return nest;
-  bool hasMerged = true, hasChanged = false;
+  bool hasMerged = true;
   while (hasMerged) {
     hasMerged = false;
     for (unsigned i = nest.sizes.size(); i-- > 1 && !hasMerged;)
       if (i != nest.numParallel)
         hasMerged = tryMerge(nest, i - 1, facts);
-    hasChanged |= hasMerged;
     if (hasMerged && failed(tryOut(kernel, nest, facts)))
       return failure();
   }

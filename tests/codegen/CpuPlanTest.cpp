@@ -10,7 +10,6 @@ using plan::BufferKind;
 using testing::Each;
 using testing::ElementsAre;
 using testing::FloatNear;
-using testing::HasSubstr;
 using testing::Pointwise;
 using testing::SizeIs;
 

@@ -385,7 +385,8 @@ Scalar search(LoopBody &loop, Tensor sequence, Tensor sorter,
     return {select(isActive & isBefore, middle + 1, range[0]),
             select(isActive & ~isBefore, middle, range[1])};
   };
-  return loop.repeat(llvm::Log2_64_Ceil(size + 1), {first, end}, step)[0];
+  return loop.repeat(loop.position(llvm::Log2_64_Ceil(size + 1)), {first, end},
+                     step)[0];
 }
 
 /// Binary search of numbers in a sorted vector, or in the row they belong to.

@@ -170,7 +170,6 @@ using Lowering = std::function<Lowered(const aten::Call &, LoweringBuilder &)>;
 using Registry = llvm::StringMap<Lowering>;
 
 void addPointwiseLowerings(Registry &registry);
-void addSpecialFunctionLowerings(Registry &registry);
 void addReductionLowerings(Registry &registry);
 void addViewLowerings(Registry &registry);
 void addIndexingLowerings(Registry &registry);

@@ -3,6 +3,7 @@
 // the body. Arguments are tensors, broadcast against each other, or numbers;
 // None is a null Scalar.
 #include "Lowering.h"
+#include "SpecialFunctions.h"
 
 #include "gcompile/ir/Promotion.h"
 
@@ -52,7 +53,8 @@ static Scalar integerPower(Scalar x, Scalar y) {
   int64_t bits = x.type.getIntOrFloatBitWidth();
   Scalar one = body.integer(1, x.type);
   SmallVector<Scalar> state = body.repeat(
-      bits, {one, x, y}, [&](Scalar, Args s) -> SmallVector<Scalar> {
+      body.position(bits), {one, x, y},
+      [&](Scalar, Args s) -> SmallVector<Scalar> {
         Scalar isOdd = (s[2] & one) != 0;
         return {select(isOdd, s[0] * s[1], s[0]), s[1] * s[1], s[2] / 2};
       });
@@ -167,12 +169,13 @@ static Scalar heaviside(Args args) {
 static Scalar greatestDivisor(Scalar x, Scalar y) {
   // Fibonacci numbers need most steps: 1.44 a bit.
   int64_t steps = x.type.getIntOrFloatBitWidth() * 3 / 2;
-  return x.body->repeat(
-      steps, {abs(x), abs(y)}, [](Scalar, Args s) -> SmallVector<Scalar> {
-        Scalar isDone = s[1] == 0;
-        return {select(isDone, s[0], s[1]),
-                remainderOf(s[0], s[1]) * cast(~isDone, s[0].type)};
-      })[0];
+  return x.body->repeat(x.body->position(steps), {abs(x), abs(y)},
+                        [](Scalar, Args s) -> SmallVector<Scalar> {
+                          Scalar isDone = s[1] == 0;
+                          return {select(isDone, s[0], s[1]),
+                                  remainderOf(s[0], s[1]) *
+                                      cast(~isDone, s[0].type)};
+                        })[0];
 }
 static Scalar leastMultiple(Scalar x, Scalar y) {
   return abs(x / greatestDivisor(x, y) * y);
@@ -303,13 +306,18 @@ static const UnaryOp unaryOps[] = {
     {"ceil", ceil},
     {"cos", cos},
     {"cosh", cosh},
+    {"digamma", digamma},
     {"deg2rad", [](Scalar x) { return x * (M_PI / 180); }},
     {"erf", erf},
+    {"erfc", erfc},
+    {"erfinv", erfInverse},
     {"exp", exp},
     {"exp2", exp2},
     {"expm1", expm1},
     {"floor", floor},
     {"frac", [](Scalar x) { return x - trunc(x); }},
+    {"i0", besselI0},
+    {"lgamma", logGamma},
     {"log", log},
     {"log10", log10},
     {"log1p", log1p},
@@ -328,7 +336,20 @@ static const UnaryOp unaryOps[] = {
     {"sin", sin},
     {"sinc", sinc},
     {"sinh", sinh},
+    {"special_bessel_j0", besselJ0},
+    {"special_bessel_j1", besselJ1},
+    {"special_bessel_y0", besselY0},
+    {"special_bessel_y1", besselY1},
     {"special_entr", entropy},
+    {"special_erfcx", scaledErfc},
+    {"special_i0e", scaledBesselI0},
+    {"special_i1", besselI1},
+    {"special_i1e", scaledBesselI1},
+    {"special_modified_bessel_i0", besselI0},
+    {"special_modified_bessel_i1", besselI1},
+    {"special_modified_bessel_k0", besselK0},
+    {"special_modified_bessel_k1", besselK1},
+    {"special_ndtri", normalQuantile},
     {"sqrt", sqrt},
     {"tan", tan},
     {"tanh", tanh},
@@ -363,6 +384,8 @@ static const BinaryOp binaryOps[] = {
     {"fmod", "Tensor Scalar", remainderOf},
     {"gcd", "default", greatestDivisor},
     {"hypot", "default", hypot},
+    {"igamma", "default", lowerGamma},
+    {"igammac", "default", upperGamma},
     {"lcm", "default", leastMultiple},
     {"ldexp", "Tensor", [](Scalar x, Scalar y) { return x * exp2(y); }},
     {"logaddexp", "default", logAddExp},
@@ -371,6 +394,7 @@ static const BinaryOp binaryOps[] = {
     {"minimum", "default", minimum},
     {"mul", "Tensor Scalar", multiply},
     {"remainder", "Tensor Scalar Scalar_Tensor", floorRemainder},
+    {"special_zeta", "default self_scalar other_scalar", zeta},
     {"special_xlog1py", "default self_scalar other_scalar", timesLog1p},
     {"xlogy", "Tensor Scalar_Self Scalar_Other", timesLog},
 };
@@ -427,8 +451,35 @@ static const PointwiseOp pointwiseOps[] = {
      leakyReluBackward},
     {"aten.softplus_backward.default", "grad_output self beta threshold",
      softplusBackward},
+    {"aten.special_airy_ai.default", "x", [](Args x) { return airyAi(x[0]); }},
+    {"aten.special_spherical_bessel_j0.default", "x",
+     [](Args x) { return sphericalBesselJ0(x[0]); }},
+    {"aten.special_scaled_modified_bessel_k0.default", "x",
+     [](Args x) { return scaledBesselK0(x[0]); }},
+    {"aten.special_scaled_modified_bessel_k1.default", "x",
+     [](Args x) { return scaledBesselK1(x[0]); }},
     {"prims.fma.default", "self other third",
      [](Args x) { return fma(x[0], x[1], x[2]); }},
+};
+
+/// aten.special_NAME.default(x, n); shifted_NAME takes [0, 1] to [-1, 1] first.
+static const BinaryOp polynomials[] = {
+    {"chebyshev_polynomial_t", "default", chebyshevT},
+    {"chebyshev_polynomial_u", "default", chebyshevU},
+    {"chebyshev_polynomial_v", "default", chebyshevV},
+    {"chebyshev_polynomial_w", "default", chebyshevW},
+    {"hermite_polynomial_h", "default", hermiteH},
+    {"hermite_polynomial_he", "default", hermiteHe},
+    {"laguerre_polynomial_l", "default", laguerreL},
+    {"legendre_polynomial_p", "default", legendreP},
+    {"shifted_chebyshev_polynomial_t", "default",
+     [](Scalar x, Scalar n) { return chebyshevT(x * 2 - 1, n); }},
+    {"shifted_chebyshev_polynomial_u", "default",
+     [](Scalar x, Scalar n) { return chebyshevU(x * 2 - 1, n); }},
+    {"shifted_chebyshev_polynomial_v", "default",
+     [](Scalar x, Scalar n) { return chebyshevV(x * 2 - 1, n); }},
+    {"shifted_chebyshev_polynomial_w", "default",
+     [](Scalar x, Scalar n) { return chebyshevW(x * 2 - 1, n); }},
 };
 
 /// Arguments of a call as the scalars a body sees.
@@ -469,6 +520,11 @@ static Lowered lowerGelu(const aten::Call &call, LoweringBuilder &b) {
   bool isTanh = call.string("approximate") == "tanh";
   return lowerBody(call, b, {"self"}, Compute::Result,
                    [&](Args x) { return gelu(x[0], isTanh); });
+}
+
+static Lowered lowerPolygamma(const aten::Call &call, LoweringBuilder &b) {
+  return lowerBody(call, b, {"self"}, Compute::Result,
+                   [&](Args x) { return polygamma(call.integer("n"), x[0]); });
 }
 
 static Lowered lowerDivMode(const aten::Call &call, LoweringBuilder &b) {
@@ -556,17 +612,19 @@ static void addUnary(Registry &registry, ArrayRef<UnaryOp> ops,
         };
 }
 
-static void addBinary(Registry &registry, ArrayRef<BinaryOp> ops,
-                      Compute compute) {
+static void addBinary(Registry &registry, StringRef prefix,
+                      ArrayRef<BinaryOp> ops,
+                      std::array<StringRef, 2> arguments, Compute compute) {
   for (const BinaryOp &op : ops) {
     SmallVector<StringRef> overloads;
     StringRef(op.overloads).split(overloads, ' ');
     for (StringRef overload : overloads)
-      registry[("aten." + Twine(op.name) + "." + overload).str()] =
-          [&op, compute](const aten::Call &call, LoweringBuilder &b) {
-            return Lowered(
-                lowerBody(call, b, {"self", "other"}, compute,
-                          [&](Args x) { return op.body(x[0], x[1]); }));
+      registry[(prefix + op.name + "." + overload).str()] =
+          [&op, arguments, compute](const aten::Call &call,
+                                    LoweringBuilder &b) {
+            return Lowered(lowerBody(call, b, arguments, compute, [&](Args x) {
+              return op.body(x[0], x[1]);
+            }));
           };
   }
 }
@@ -574,8 +632,11 @@ static void addBinary(Registry &registry, ArrayRef<BinaryOp> ops,
 void addPointwiseLowerings(Registry &registry) {
   addUnary(registry, unaryOps, Compute::Result);
   addUnary(registry, unaryPredicates, Compute::Operands);
-  addBinary(registry, binaryOps, Compute::Result);
-  addBinary(registry, binaryPredicates, Compute::Operands);
+  addBinary(registry, "aten.", binaryOps, {"self", "other"}, Compute::Result);
+  addBinary(registry, "aten.", binaryPredicates, {"self", "other"},
+            Compute::Operands);
+  addBinary(registry, "aten.special_", polynomials, {"x", "n"},
+            Compute::Result);
   for (const PointwiseOp &op : pointwiseOps) {
     SmallVector<StringRef> arguments;
     StringRef(op.arguments).split(arguments, ' ');
@@ -585,6 +646,7 @@ void addPointwiseLowerings(Registry &registry) {
     };
   }
   registry["aten.gelu.default"] = lowerGelu;
+  registry["aten.polygamma.default"] = lowerPolygamma;
   registry["aten.div.Tensor_mode"] = lowerDivMode;
   registry["aten.div.Scalar_mode"] = lowerDivMode;
   registry["aten.round.decimals"] = lowerRoundDecimals;

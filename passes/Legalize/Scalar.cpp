@@ -123,7 +123,7 @@ Scalar LoopBody::ifElse(Scalar condition, function_ref<Scalar()> onTrue,
 }
 
 SmallVector<Scalar> LoopBody::repeat(
-    int64_t count, ArrayRef<Scalar> initial,
+    Scalar count, ArrayRef<Scalar> initial,
     function_ref<SmallVector<Scalar>(Scalar, ArrayRef<Scalar>)> step) {
   auto valuesOf = [](ArrayRef<Scalar> scalars) {
     return llvm::map_to_vector(scalars, [](Scalar s) { return s.value; });
@@ -135,7 +135,7 @@ SmallVector<Scalar> LoopBody::repeat(
     return scalars;
   };
   auto loop = builder.create<scf::ForOp>(
-      loc, position(0).value, position(count).value, position(1).value,
+      loc, position(0).value, toIndex(count).value, position(1).value,
       valuesOf(initial),
       [&](OpBuilder &nested, Location loc, Value round, ValueRange state) {
         SmallVector<Scalar> next =

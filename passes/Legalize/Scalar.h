@@ -73,9 +73,10 @@ public:
   /// Evaluates one side only.
   Scalar ifElse(Scalar condition, llvm::function_ref<Scalar()> onTrue,
                 llvm::function_ref<Scalar()> onFalse);
-  /// Runs `step(round, state)` for rounds 0 to `count` - 1.
+  /// Runs `step(round, state)` for rounds 0 to `count` - 1; none if it is
+  /// negative.
   llvm::SmallVector<Scalar>
-  repeat(int64_t count, llvm::ArrayRef<Scalar> initial,
+  repeat(Scalar count, llvm::ArrayRef<Scalar> initial,
          llvm::function_ref<llvm::SmallVector<Scalar>(Scalar,
                                                       llvm::ArrayRef<Scalar>)>
              step);

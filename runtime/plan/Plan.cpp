@@ -183,6 +183,23 @@ private:
     if (launch.extent < 0 || launch.elementsPerIteration < 0 ||
         launch.scratchBytes < 0)
       fail(what + "negative extent, work or scratch");
+    if (plan.target == "cuda")
+      checkCudaLaunch(launch, what);
+  }
+
+  /// The limits are those of every GPU; how much shared memory there is, is
+  /// known when the plan is loaded.
+  static void checkCudaLaunch(const Launch &launch, const std::string &what) {
+    constexpr std::array<int64_t, 3> maxGrid = {INT32_MAX, 65535, 65535};
+    for (size_t d = 0; d < maxGrid.size(); ++d)
+      if (launch.grid[d] < 0 || launch.grid[d] > maxGrid[d])
+        fail(fmt::format("{}a grid of [{}] blocks", what,
+                         fmt::join(launch.grid, ", ")));
+    if (launch.blockThreads < 1 || launch.blockThreads > 1024)
+      fail(fmt::format("{}blocks of {} threads", what, launch.blockThreads));
+    if (launch.sharedBytes < 0)
+      fail(
+          fmt::format("{}{} bytes of shared memory", what, launch.sharedBytes));
   }
 
   void checkControl(const Entry &entry, const Step &step) {

@@ -128,6 +128,9 @@ json write(const Step &step) {
     put(launch, "elements_per_iteration", step.launch->elementsPerIteration,
         int64_t{1});
     put(launch, "scratch_bytes", step.launch->scratchBytes);
+    put(launch, "grid", step.launch->grid, {1, 1, 1});
+    put(launch, "block_threads", step.launch->blockThreads);
+    put(launch, "shared_bytes", step.launch->sharedBytes);
     object["launch"] = std::move(launch);
   }
   if (!step.control.empty()) {
@@ -292,6 +295,24 @@ TensorRef readRef(const Field &field) {
   return ref;
 }
 
+Launch readLaunch(const Field &field) {
+  Launch launch;
+  launch.kernel = field.at("kernel").integer();
+  launch.arguments = field.at("arguments").integers();
+  launch.extent = field.at("extent").integer();
+  readOptional(field, "elements_per_iteration", launch.elementsPerIteration);
+  readOptional(field, "scratch_bytes", launch.scratchBytes);
+  if (field.has("grid")) {
+    std::vector<int64_t> grid = field.at("grid").integers();
+    if (grid.size() != launch.grid.size())
+      field.at("grid").fail("three integers");
+    std::copy(grid.begin(), grid.end(), launch.grid.begin());
+  }
+  readOptional(field, "block_threads", launch.blockThreads);
+  readOptional(field, "shared_bytes", launch.sharedBytes);
+  return launch;
+}
+
 Step readStep(const Field &field) {
   Step step;
   step.name = field.at("name").string();
@@ -306,16 +327,8 @@ Step readStep(const Field &field) {
                     library.at("inputs").list(readRef),
                     library.at("outputs").list(readRef)};
   }
-  if (field.has("launch")) {
-    Field launch = field.at("launch");
-    step.launch.emplace();
-    step.launch->kernel = launch.at("kernel").integer();
-    step.launch->arguments = launch.at("arguments").integers();
-    step.launch->extent = launch.at("extent").integer();
-    readOptional(launch, "elements_per_iteration",
-                 step.launch->elementsPerIteration);
-    readOptional(launch, "scratch_bytes", step.launch->scratchBytes);
-  }
+  if (field.has("launch"))
+    step.launch = readLaunch(field.at("launch"));
   if (field.has("control")) {
     step.control = field.at("control").string();
     step.predicate = field.at("predicate").integer();

@@ -94,6 +94,57 @@ TEST(Plan, json_round_trip_keeps_everything) {
   EXPECT_EQ(plan->forward.steps[1].branches[0][0].name, "then");
 }
 
+/// The example for a GPU: every launch says how many threads it has.
+Plan exampleCudaPlan() {
+  Plan plan = examplePlan();
+  plan.target = "cuda";
+  plan.prepare.steps[0].launch->blockThreads = 32;
+  plan.forward.steps[1].branches[0][0].launch->blockThreads = 1024;
+  Step &step = plan.forward.steps[0];
+  step.launch = Launch{0, {6, 6}};
+  step.launch->grid = {2147483647, 65535, 3};
+  step.launch->blockThreads = 256;
+  step.launch->sharedBytes = 4096;
+  return plan;
+}
+
+TEST(Plan, json_keeps_what_a_cuda_launch_needs) {
+  json document = toJson(exampleCudaPlan());
+  Result<Plan> plan = fromJson(json::parse(document.dump()));
+  ASSERT_TRUE(plan.ok()) << plan.error().render();
+  EXPECT_EQ(toJson(*plan).dump(), document.dump());
+  const Launch &launch = *plan->forward.steps[0].launch;
+  EXPECT_EQ(launch.grid, (std::array<int64_t, 3>{2147483647, 65535, 3}));
+  EXPECT_EQ(launch.blockThreads, 256);
+  EXPECT_EQ(launch.sharedBytes, 4096);
+  EXPECT_EQ(plan->prepare.steps[0].launch->grid,
+            (std::array<int64_t, 3>{1, 1, 1}));
+
+  document["forward"]["steps"][0]["launch"]["grid"] = {1, 2};
+  EXPECT_EQ(fromJson(document).error().message,
+            "plan: forward.steps[0].launch.grid is not three integers");
+}
+
+TEST(Plan, check_refuses_launches_that_no_gpu_takes) {
+  auto messageAfter = [](auto &&change) {
+    Plan plan = exampleCudaPlan();
+    change(*plan.forward.steps[0].launch);
+    return checkMessage(plan);
+  };
+  EXPECT_EQ(messageAfter([](Launch &) {}), "ok");
+  EXPECT_EQ(messageAfter([](Launch &l) { l.grid = {0, 1, 1}; }), "ok");
+  EXPECT_THAT(messageAfter([](Launch &l) { l.grid[1] = 65536; }),
+              HasSubstr("a grid of [2147483647, 65536, 3] blocks"));
+  EXPECT_THAT(messageAfter([](Launch &l) { l.grid[0] = -1; }),
+              HasSubstr("a grid of [-1, 65535, 3] blocks"));
+  EXPECT_THAT(messageAfter([](Launch &l) { l.blockThreads = 0; }),
+              HasSubstr("blocks of 0 threads"));
+  EXPECT_THAT(messageAfter([](Launch &l) { l.blockThreads = 1025; }),
+              HasSubstr("blocks of 1025 threads"));
+  EXPECT_THAT(messageAfter([](Launch &l) { l.sharedBytes = -4; }),
+              HasSubstr("-4 bytes of shared memory"));
+}
+
 TEST(Plan, base64_keeps_every_length) {
   for (size_t n = 0; n < 9; ++n) {
     Plan plan;

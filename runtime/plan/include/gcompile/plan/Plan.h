@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -64,6 +65,8 @@ struct Kernel {
 /// A generated kernel run over [0, extent) of its flattened parallel loops.
 /// CPU ABI: void symbol(void *const *buffers, int64_t begin, int64_t end,
 /// void *scratch); `buffers` are the first bytes of the buffers in `arguments`.
+/// CUDA ABI: extern "C" __global__ void symbol(T0 *a0, T1 *a1, …), one pointer
+/// for each buffer in `arguments`, and nothing else.
 struct Launch {
   int64_t kernel = -1;
   std::vector<int64_t> arguments; ///< buffers: inputs, then outputs
@@ -72,6 +75,11 @@ struct Launch {
   int64_t elementsPerIteration = 1;
   /// Thread-private scratch the kernel needs.
   int64_t scratchBytes = 0;
+  /// CUDA: thread blocks in x, y and z (none are run where one is 0), threads
+  /// of a block (in x), and its dynamic shared memory.
+  std::array<int64_t, 3> grid{1, 1, 1};
+  int64_t blockThreads = 0;
+  int64_t sharedBytes = 0;
 };
 
 /// A call of a library routine: "matmul", "convolution", "attention", "sort",
@@ -134,7 +142,7 @@ struct Mutation {
 
 struct Plan {
   static constexpr int kVersion = 1;
-  std::string target; ///< "cpu"
+  std::string target; ///< "cpu" or "cuda"
   std::string modelName;
   std::vector<Buffer> buffers;
   std::vector<Kernel> kernels;

@@ -1,0 +1,47 @@
+#include "gcompile/cuda/Routine.h"
+
+#include "RoutineSupport.h"
+
+#include <fmt/format.h>
+
+namespace gcompile::cuda {
+
+Result<std::unique_ptr<Routine>>
+bindRoutine(const plan::LibraryCall &call,
+            const RoutineEnvironment &environment) {
+  using Bind = std::unique_ptr<Routine> (*)(const plan::LibraryCall &,
+                                            const RoutineEnvironment &);
+  // Null: there is none for the GPU yet.
+  static constexpr std::pair<std::string_view, Bind> routines[] = {
+      {"attention", nullptr},   //
+      {"convolution", nullptr}, //
+      {"copy", nullptr},        //
+      {"matmul", nullptr},      //
+      {"random", nullptr},      //
+      {"scan", nullptr},        //
+      {"sort", nullptr},        //
+      {"top_k", nullptr},       //
+  };
+  using ResultT = Result<std::unique_ptr<Routine>>;
+  return catchErrors<ResultT>([&]() -> ResultT {
+    for (const auto &[name, bind] : routines) {
+      if (name != call.op)
+        continue;
+      if (!bind)
+        throwError(ErrorCode::Unsupported,
+                   fmt::format("'{}' is not supported on CUDA", call.op),
+                   "use --device cpu");
+      return bind(call, environment);
+    }
+    throwError(ErrorCode::Internal,
+               fmt::format("CUDA has no library routine '{}'", call.op));
+  });
+}
+
+void failDType(const plan::LibraryCall &call, DType dtype) {
+  throwError(
+      ErrorCode::Unsupported,
+      fmt::format("'{}' of {} is not supported on CUDA", call.op, name(dtype)));
+}
+
+} // namespace gcompile::cuda

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,12 +34,18 @@ struct Dim3 {
 /// A function of a compiled kernel; empty until its requests are compiled.
 struct KernelEntry {
   CUfunction function = nullptr;
+  std::string symbol;
+  std::shared_ptr<const void> module; ///< keeps the function loaded
 };
 using KernelHandle = std::shared_ptr<const KernelEntry>;
 
 /// Sources that a routine or a plan wants compiled: CUDA C++ in the subset that
 /// NVRTC takes without headers, save for `#include "gcompile.cuh"` and its
 /// siblings in runtime/cuda/device. The function is `extern "C" __global__`.
+///
+/// Kernels compile fastest together in one program, each source in a namespace
+/// of its own. A source that has other directives than #include and #pragma
+/// gets a program of its own: prefer constexpr to #define.
 class KernelRequests {
 public:
   struct Request {
@@ -54,6 +61,15 @@ public:
 private:
   std::vector<Request> all;
 };
+
+class Device;
+
+/// Loads the code of compiled requests (one cubin for each, in order) into the
+/// device and fills in their entries. Throws an ErrorException if the driver
+/// refuses, or a kernel wants more shared memory than the device has.
+void loadKernels(const KernelRequests &requests,
+                 std::span<const std::shared_ptr<const std::string>> cubins,
+                 const std::shared_ptr<const Device> &device);
 
 /// Launches a compiled kernel. `arguments` are the addresses of the parameters.
 /// Throws an ErrorException if the driver refuses.

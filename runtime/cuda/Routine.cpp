@@ -15,9 +15,9 @@ bindRoutine(const plan::LibraryCall &call,
   static constexpr std::pair<std::string_view, Bind> routines[] = {
       {"attention", nullptr},   //
       {"convolution", nullptr}, //
-      {"copy", nullptr},        //
+      {"copy", bindCopy},       //
       {"matmul", nullptr},      //
-      {"random", nullptr},      //
+      {"random", bindRandom},   //
       {"scan", nullptr},        //
       {"sort", nullptr},        //
       {"top_k", nullptr},       //

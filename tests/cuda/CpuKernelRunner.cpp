@@ -19,7 +19,8 @@ namespace {
 constexpr size_t kMaxArguments = 32; // as in cuda_on_cpu.h
 /// Without unique symbols each library has shared memory of its own.
 constexpr const char *kFlags =
-    "-fno-gnu-unique -std=c++20 -O1 -w -fno-strict-aliasing -U_FORTIFY_SOURCE -shared -fPIC";
+    "-fno-gnu-unique -std=c++20 -O1 -w -fno-strict-aliasing -U_FORTIFY_SOURCE "
+    "-shared -fPIC";
 
 std::string readFile(const fs::path &path) {
   std::ifstream file(path, std::ios::binary);

@@ -31,7 +31,8 @@ public:
            std::span<void *const> arguments) const;
   void run(cuda::Dim3 grid, cuda::Dim3 block, int64_t sharedBytes,
            std::initializer_list<void *> arguments) const {
-    run(grid, block, sharedBytes, std::span(arguments.begin(), arguments.size()));
+    run(grid, block, sharedBytes,
+        std::span(arguments.begin(), arguments.size()));
   }
 
 private:

@@ -102,9 +102,9 @@ TEST(CpuKernelRunner, threads_that_miss_a_barrier_are_reported) {
 }
 
 TEST(CpuKernelRunner, lanes_that_miss_a_shuffle_are_reported) {
-  EXPECT_THAT(problemOf("if (threadIdx.x < 8) *y = __shfl_xor_sync(~0u, 1, 1);",
-                        32),
-              HasSubstr("waits at a shuffle with mask 0xffffffff (8 do)"));
+  EXPECT_THAT(
+      problemOf("if (threadIdx.x < 8) *y = __shfl_xor_sync(~0u, 1, 1);", 32),
+      HasSubstr("waits at a shuffle with mask 0xffffffff (8 do)"));
   EXPECT_THAT(problemOf("*y = __shfl_xor_sync(~0u, 1, 1);", 16),
               HasSubstr("deadlock"));
   EXPECT_THAT(problemOf("*y = __shfl_xor_sync(1u << threadIdx.x, 1, 1);", 2),

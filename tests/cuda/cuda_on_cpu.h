@@ -37,7 +37,8 @@
 #include <ucontext.h>
 #include <vector>
 
-//===--- Types and built-in variables --------------------------------------===//
+//===--- Types and built-in variables
+//--------------------------------------===//
 struct uint3 {
   unsigned x, y, z;
 };
@@ -45,9 +46,7 @@ struct dim3 {
   unsigned x = 1, y = 1, z = 1;
 };
 #define CUDA_ON_CPU_VECTORS(T, NAME)                                           \
-  struct alignas(2 * sizeof(T)) NAME##2 {                                      \
-    T x, y;                                                                    \
-  };                                                                           \
+  struct alignas(2 * sizeof(T)) NAME##2 { T x, y; };                           \
   struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) NAME##4 {            \
     T x, y, z, w;                                                              \
   };                                                                           \
@@ -69,7 +68,8 @@ inline uint3 threadIdx, blockIdx;
 inline dim3 blockDim, gridDim;
 inline constexpr int warpSize = 32;
 
-//===--- Fibers ------------------------------------------------------------===//
+//===--- Fibers
+//------------------------------------------------------------===//
 namespace cuda_on_cpu {
 
 constexpr size_t kStackBytes = 256 << 10;
@@ -261,9 +261,10 @@ private:
 
   static std::string at(const Fiber &fiber) {
     char text[128];
-    std::snprintf(text, sizeof text, "thread (%u, %u, %u) of block (%u, %u, %u)",
-                  fiber.index.x, fiber.index.y, fiber.index.z, blockIdx.x,
-                  blockIdx.y, blockIdx.z);
+    std::snprintf(text, sizeof text,
+                  "thread (%u, %u, %u) of block (%u, %u, %u)", fiber.index.x,
+                  fiber.index.y, fiber.index.z, blockIdx.x, blockIdx.y,
+                  blockIdx.z);
     return text;
   }
 
@@ -312,9 +313,9 @@ uint64_t toBits(T value) {
 template <typename T>
 T shuffle(unsigned mask, T value, int source, bool isInside) {
   Block &block = *Block::running;
-  const uint64_t bits = block.waitFor(
-      Wait::Shuffle, mask, toBits(value),
-      isInside ? static_cast<unsigned>(source) : block.lane());
+  const uint64_t bits =
+      block.waitFor(Wait::Shuffle, mask, toBits(value),
+                    isInside ? static_cast<unsigned>(source) : block.lane());
   std::memcpy(&value, &bits, sizeof value);
   return value;
 }
@@ -351,7 +352,9 @@ cuda_on_cpu_launch(void *kernel, const unsigned *grid, const unsigned *block,
   if (sharedBytes > kMaxSharedBytes)
     return "more shared memory than there is";
   Block all(
-      [&] { call(kernel, arguments, std::make_index_sequence<kMaxArguments>()); },
+      [&] {
+        call(kernel, arguments, std::make_index_sequence<kMaxArguments>());
+      },
       blockDim.x * blockDim.y * blockDim.z);
   Block::running = &all;
   for (unsigned z = 0; z < gridDim.z; ++z)
@@ -366,7 +369,8 @@ cuda_on_cpu_launch(void *kernel, const unsigned *grid, const unsigned *block,
   return nullptr;
 }
 
-//===--- Keywords ----------------------------------------------------------===//
+//===--- Keywords
+//----------------------------------------------------------===//
 #define __global__
 #define __device__
 #define __host__
@@ -380,7 +384,8 @@ cuda_on_cpu_launch(void *kernel, const unsigned *grid, const unsigned *block,
 #define CUDA_ON_CPU_DYNAMIC_SHARED(T, name)                                    \
   static T *const name = reinterpret_cast<T *>(cuda_on_cpu::dynamicShared)
 
-//===--- Barriers, fences, votes and shuffles ------------------------------===//
+//===--- Barriers, fences, votes and shuffles
+//------------------------------===//
 inline void __syncthreads() { cuda_on_cpu::barrier(0); }
 inline int __syncthreads_count(int p) {
   return static_cast<int>(cuda_on_cpu::barrier(p != 0));
@@ -463,7 +468,8 @@ T __reduce_min_sync(unsigned mask, T value) {
                                [](T a, T b) { return b < a ? b : a; });
 }
 
-//===--- Atomics -----------------------------------------------------------===//
+//===--- Atomics
+//-----------------------------------------------------------===//
 #define CUDA_ON_CPU_ATOMIC(NAME, NEW)                                          \
   template <typename T>                                                        \
   T NAME(T *address, std::type_identity_t<T> value) {                          \
@@ -486,7 +492,8 @@ T atomicCAS(T *address, std::type_identity_t<T> expected,
       address, [&](T old) { return old == expected ? value : old; });
 }
 
-//===--- Loads and stores --------------------------------------------------===//
+//===--- Loads and stores
+//--------------------------------------------------===//
 #define CUDA_ON_CPU_LOAD(NAME)                                                 \
   template <typename T>                                                        \
   T NAME(const T *address) {                                                   \
@@ -509,7 +516,8 @@ CUDA_ON_CPU_STORE(__stwb)
 CUDA_ON_CPU_STORE(__stwt)
 #undef CUDA_ON_CPU_STORE
 
-//===--- Bits --------------------------------------------------------------===//
+//===--- Bits
+//--------------------------------------------------------------===//
 inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
 inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
@@ -553,7 +561,8 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((uint64_t{high} << 32 | low) >> (shift & 31));
 }
 
-//===--- Arithmetic --------------------------------------------------------===//
+//===--- Arithmetic
+//--------------------------------------------------------===//
 template <typename A, typename B>
   requires std::is_integral_v<A> && std::is_integral_v<B>
 constexpr auto max(A a, B b) {
@@ -608,7 +617,8 @@ inline int __float2int_rn(float x) {
   return static_cast<int>(std::nearbyint(x));
 }
 
-//===--- Half precision ----------------------------------------------------===//
+//===--- Half precision
+//----------------------------------------------------===//
 #include "gcompile.cuh"
 
 /// Rounds to nearest, ties to even; NaN stays NaN.

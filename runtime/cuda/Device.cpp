@@ -154,7 +154,7 @@ Stream::~Stream() {
 
 void Stream::synchronize(std::string_view what) const {
   Device::Scope scope(*device);
-  check(driver().streamSynchronize(handle), what);
+  cuda::synchronize(handle, what);
 }
 
 Event::Event(DevicePointer owner) : device(std::move(owner)) {
@@ -246,6 +246,10 @@ void fillBytes(void *target, uint8_t value, int64_t numBytes, CUstream stream) {
     check(driver().memsetD8Async(toDriver(target), value,
                                  static_cast<size_t>(numBytes), stream),
           "fill memory of the GPU");
+}
+
+void synchronize(CUstream stream, std::string_view what) {
+  check(driver().streamSynchronize(stream), what);
 }
 
 void writeWord(uint64_t *target, uint64_t value, CUstream stream) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string_view>
 
 using CUcontext = struct CUctx_st *;
 using CUevent = struct CUevent_st *;
@@ -155,6 +156,8 @@ void copyToHost(void *target, const void *source, int64_t numBytes,
 void copyOnDevice(void *target, const void *source, int64_t numBytes,
                   CUstream stream);
 void fillBytes(void *target, uint8_t value, int64_t numBytes, CUstream stream);
+/// Waits for all work queued in `stream`. `what` it was, for the error.
+void synchronize(CUstream stream, std::string_view what);
 /// Writes `value` to 8-byte aligned device memory. The value is part of the
 /// call: no host memory need stay.
 void writeWord(uint64_t *target, uint64_t value, CUstream stream);

@@ -4,6 +4,7 @@
 #include "gcompile/base/Tensor.h"
 #include "gcompile/cpu/KernelCompiler.h"
 #include "gcompile/cpu/ThreadPool.h"
+#include "gcompile/cuda/CompileService.h"
 #include "gcompile/plan/Plan.h"
 
 #include <functional>
@@ -19,10 +20,20 @@ using WeightResolver = std::function<Result<Tensor>(const std::string &name)>;
 
 struct LoadOptions {
   std::shared_ptr<cpu::ThreadPool> pool;         ///< required
-  std::shared_ptr<cpu::KernelCompiler> compiler; ///< required
+  std::shared_ptr<cpu::KernelCompiler> compiler; ///< required by CPU plans
   /// Fill the arena and the outputs with NaN (all bits set) before each run, so
   /// that reading what was never written shows.
   bool poison = false;
+
+  // Plans for the GPU:
+  /// Compiles their kernels; null for one with the default options.
+  std::shared_ptr<cuda::CompileService> cudaCompiler;
+  int deviceOrdinal = 0; ///< which GPU
+  /// Record a run as a CUDA graph and replay it: hundreds of launches then cost
+  /// what one does ("reduce-overhead"). See Executable::graphProblem().
+  bool cudaGraph = false;
+  /// Called while weights are copied to the GPU, by the thread that loads.
+  std::function<void(int64_t copiedBytes, int64_t totalBytes)> progress;
 };
 
 struct RunOptions {
@@ -39,18 +50,23 @@ struct StepTime {
 
 struct WeightsInfo {
   int64_t totalBytes = 0;    ///< of all tensors the plan names
-  int64_t copiedBytes = 0;   ///< not used where the resolver had them
+  int64_t copiedBytes = 0;   ///< not used where the resolver had them; on the
+                             ///< GPU all, each tensor once
   int64_t preparedBytes = 0; ///< computed from them when loading
 };
 
-/// A plan with its weights, memory and compiled kernels. One run at a time;
-/// different executables are independent, also where they share a pool.
+class ExecutableBackend;
+
+/// A plan with its weights, memory and compiled kernels, for the device that
+/// it was made for ("cpu" or "cuda"). One run at a time; different executables
+/// are independent, also where they share a pool.
 class Executable {
 public:
-  /// Checks the plan, compiles its kernels, fetches the weights (used in place
-  /// where they are row-major and aligned, else copied; state is always copied)
-  /// and runs the plan's `prepare` entry. Weights that only `prepare` reads are
-  /// released after it.
+  /// Checks the plan, compiles its kernels, fetches the weights and runs the
+  /// plan's `prepare` entry. Weights that only `prepare` reads are released
+  /// after it. On the CPU weights are used in place where they are row-major
+  /// and aligned, else copied; state is always copied. On the GPU all are
+  /// copied, and released when this returns.
   static Result<std::unique_ptr<Executable>> load(plan::Plan plan,
                                                   const WeightResolver &weights,
                                                   const LoadOptions &options);
@@ -61,12 +77,48 @@ public:
   /// the plan mutates one, it is written and has to be writable. Returns new
   /// tensors in the order of plan().outputs, with the strides given there.
   /// Allocates no other tensor memory, save for inputs that are not row-major.
+  /// On the GPU it copies inputs there and outputs back, and waits for them.
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs,
                                   const RunOptions &options = {});
 
-  /// The present value of a piece of state, by the name of its weight; shares
-  /// memory with the executable. An error if the plan has none of the name.
+  /// The present value of a piece of state, by the name of its weight. On the
+  /// CPU it shares memory with the executable, on the GPU it is a copy. An
+  /// error if the plan has none of the name.
   Result<Tensor> state(const std::string &weight) const;
+
+  //===--- Inputs and outputs that stay on the GPU ------------------------===//
+  // Errors of code InvalidArgument for plans of the CPU.
+
+  /// Lets runs read and write the caller's device memory instead of the
+  /// executable's own: one address for each of plan().inputs (row-major) and
+  /// plan().outputs (with the strides given there), 16-byte aligned; null for
+  /// the executable's own memory. Outputs overlap neither inputs nor one
+  /// another. Borrowed until the next call and the end of what was enqueued.
+  Status bindDevice(std::span<void *const> inputs,
+                    std::span<void *const> outputs);
+  /// The device memory that runs use at present for an input or output; null
+  /// for one that the program does not read, or that has no elements.
+  void *deviceInput(size_t index) const;
+  void *deviceOutput(size_t index) const;
+
+  /// Queues a run on `stream` (null: the default stream) with the inputs and
+  /// outputs as they are on the device, and returns. Copies nothing between
+  /// host and device, and allocates nothing after the first call. Plans with
+  /// control flow wait for their predicates. Runs share the arena: one on
+  /// another stream has to wait for the one before.
+  Status enqueue(CUstream stream, const RunOptions &options = {});
+
+  /// Seconds of each of `repetitions` runs that follow one another on the GPU,
+  /// after one that does not count. Works on the device memory as it is.
+  Result<std::vector<double>> benchmark(int64_t repetitions,
+                                        const RunOptions &options = {});
+
+  /// Why runs are single launches although LoadOptions::cudaGraph asks for a
+  /// graph; empty otherwise.
+  std::string graphProblem() const;
+
+  //===--- What it is
+  //------------------------------------------------------===//
 
   const plan::Plan &plan() const;
   WeightsInfo weightsInfo() const;
@@ -77,9 +129,8 @@ public:
   std::vector<StepTime> profile() const;
 
 private:
-  Executable();
-  struct Impl;
-  std::unique_ptr<Impl> impl;
+  explicit Executable(std::unique_ptr<ExecutableBackend> backend);
+  std::unique_ptr<ExecutableBackend> backend;
 };
 
 } // namespace gcompile

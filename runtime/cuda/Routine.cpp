@@ -18,7 +18,7 @@ bindRoutine(const plan::LibraryCall &call,
       {"copy", bindCopy},       //
       {"matmul", nullptr},      //
       {"random", bindRandom},   //
-      {"scan", nullptr},        //
+      {"scan", bindScan},       //
       {"sort", nullptr},        //
       {"top_k", nullptr},       //
   };

@@ -1,7 +1,7 @@
 //===- philox.cuh - Philox-4x32-10 ----------------------------------------===//
 // The same numbers as of the CPU: see runtime/cpu/Random.cpp.
 #pragma once
-#include "gcompile.cuh"
+#include "narrow.cuh"
 
 struct RandomBits {
   u64 word[2];
@@ -39,8 +39,3 @@ __device__ inline Vec<double, 2> normal_pair(const RandomBits &bits) {
   const double angle = 2 * 3.141592653589793 * uniform_double(bits.word[1]);
   return {{radius * cos(angle), radius * sin(angle)}};
 }
-
-__device__ inline void narrow(f64 value, f64 &to) { to = value; }
-__device__ inline void narrow(f64 value, f32 &to) { to = f32(value); }
-__device__ inline void narrow(f64 value, f16 &to) { to = to_f16(f32(value)); }
-__device__ inline void narrow(f64 value, bf16 &to) { to = to_bf16(f32(value)); }

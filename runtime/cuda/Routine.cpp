@@ -19,8 +19,8 @@ bindRoutine(const plan::LibraryCall &call,
       {"matmul", nullptr},      //
       {"random", bindRandom},   //
       {"scan", bindScan},       //
-      {"sort", nullptr},        //
-      {"top_k", nullptr},       //
+      {"sort", bindSort},       //
+      {"top_k", bindTopK},      //
   };
   using ResultT = Result<std::unique_ptr<Routine>>;
   return catchErrors<ResultT>([&]() -> ResultT {

@@ -13,7 +13,9 @@ class Libraries;
 
 /// What a routine is given to run.
 struct RoutineContext {
-  /// Device addresses of the first bytes of the plan's buffers, by index.
+  /// Device addresses of the first bytes of the plan's buffers, by index:
+  /// 16-byte aligned where an embedder has bound an input or output, else as in
+  /// the plan.
   void *const *buffers;
   CUstream stream;
   /// workspaceBytes() bytes of device memory, 256-byte aligned; their content

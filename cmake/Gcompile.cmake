@@ -58,11 +58,18 @@ function(gcompile_library name)
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
 endfunction()
 
+# What links MLIR and LLVM: shared for development, which links in seconds; static in a bundle.
+set(GCOMPILE_MLIR_LIBRARIES MLIR LLVM)
+set(GCOMPILE_LLVM_LIBRARIES LLVM)
+
 # Interface with what every target that sees MLIR headers needs.
 add_library(gcompile_mlir INTERFACE)
 target_include_directories(gcompile_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
 target_compile_options(gcompile_mlir INTERFACE -fno-rtti)
-target_link_libraries(gcompile_mlir INTERFACE MLIR LLVM)
+if(GCOMPILE_BUNDLE)
+  include("${PROJECT_SOURCE_DIR}/cmake/StaticLlvm.cmake")
+endif()
+target_link_libraries(gcompile_mlir INTERFACE ${GCOMPILE_MLIR_LIBRARIES})
 
 # gcompile_mlir_library(NAME SOURCES... DEPENDS...): a part that uses MLIR, with the shared precompiled header.
 function(gcompile_mlir_library name)

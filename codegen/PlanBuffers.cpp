@@ -67,12 +67,12 @@ FailureOr<int64_t> PlanBuilder::addConstant(DenseElementsAttr elements,
 
 /// True where `operand` of the kernel is read, if at all, only in ways that let
 /// `result` be written over it.
-bool PlanBuilder::mayTakeOver(const cpu::KernelParts &parts, unsigned operand,
+bool PlanBuilder::mayTakeOver(const loops::KernelParts &parts, unsigned operand,
                               unsigned result) const {
   // What the library reads cannot change under it.
   if (parts.anchor && !parts.scatter)
     return false;
-  auto isOperand = [&](const cpu::KernelTensor &tensor) {
+  auto isOperand = [&](const loops::KernelTensor &tensor) {
     return !tensor.isAnchorResult && tensor.number == operand;
   };
   if (parts.scatter)
@@ -99,7 +99,7 @@ bool PlanBuilder::canOverwrite(Value old, OpResult value) {
   for (OpOperand &use : old.getUses()) {
     Operation *user = block->findAncestorOpInBlock(*use.getOwner());
     if (user == kernel) {
-      auto parts = kernels.analyze(kernel);
+      auto parts = analysis.analyze(kernel);
       if (failed(parts) || !mayTakeOver(**parts, use.getOperandNumber(),
                                         value.getResultNumber()))
         return false;
@@ -142,10 +142,10 @@ void PlanBuilder::tryOperandInPlace(tg::KernelOp kernel, unsigned operand,
 }
 
 LogicalResult PlanBuilder::assignKernel(tg::KernelOp kernel) {
-  FailureOr<const cpu::KernelParts *> analyzed = kernels.analyze(kernel);
+  FailureOr<const loops::KernelParts *> analyzed = analysis.analyze(kernel);
   if (failed(analyzed))
     return failure();
-  const cpu::KernelParts &parts = **analyzed;
+  const loops::KernelParts &parts = **analyzed;
   for (OpResult result : kernel->getResults()) {
     if (!bufferOf.contains(result)) {
       FailureOr<int64_t> buffer = arenaBuffer(result);
@@ -168,7 +168,7 @@ LogicalResult PlanBuilder::assignKernel(tg::KernelOp kernel) {
     for (unsigned i = 0; i < kernel.getInputs().size(); ++i) {
       bool isRead =
           parts.loops && llvm::any_of(parts.loops->inputs,
-                                      [&](const cpu::KernelTensor &tensor) {
+                                      [&](const loops::KernelTensor &tensor) {
                                         return !tensor.isAnchorResult &&
                                                tensor.number == i;
                                       });

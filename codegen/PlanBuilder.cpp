@@ -1,10 +1,13 @@
 //===- PlanBuilder.cpp - signature, arena and the whole plan --------------===//
 #include "PlanBuilder.h"
+#include "cpu/CpuKernels.h"
+#include "cuda/CudaKernels.h"
 #include "gcompile/arena/ArenaPlanner.h"
 #include "gcompile/base/Tensor.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/EmitC/IR/EmitC.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -19,7 +22,10 @@ namespace gcompile {
 
 using plan::BufferKind;
 
-static constexpr int64_t kAlignment = 64; // bytes: a cache line
+/// Bytes: a cache line, or what GPU libraries want.
+static int64_t alignmentOf(const plan::Plan &plan) {
+  return plan.target == "cuda" ? 256 : 64;
+}
 
 std::vector<int64_t> sizesOf(RankedTensorType type) {
   return {type.getShape().begin(), type.getShape().end()};
@@ -52,10 +58,17 @@ static StringRef stringAttr(DictionaryAttr attrs, StringRef name) {
   return text ? text.getValue() : StringRef();
 }
 
-PlanBuilder::PlanBuilder(ModuleOp module, const CpuTargetOptions &options)
-    : module(module), kernels(plan.kernels) {
-  plan.target = "cpu";
+PlanBuilder::PlanBuilder(ModuleOp module, const TargetOptions &options)
+    : module(module),
+      analysis({.loads = options.device == TargetDevice::Cuda}) {
   plan.modelName = options.modelName;
+  if (options.device == TargetDevice::Cuda) {
+    plan.target = "cuda";
+    emitter = std::make_unique<cuda::CudaKernels>(plan.kernels);
+  } else {
+    plan.target = "cpu";
+    emitter = std::make_unique<cpu::CpuKernels>(plan.kernels);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -278,7 +291,7 @@ LogicalResult PlanBuilder::planEntry(plan::Entry &entry, size_t firstBuffer) {
     problem.push_back({buffer.liveBegin, buffer.liveEnd, buffer.numBytes});
     members.push_back(&buffer);
   }
-  Result<ArenaPlan> arena = planArena(problem, kAlignment);
+  Result<ArenaPlan> arena = planArena(problem, alignmentOf(plan));
   if (!arena)
     return module.emitError(arena.error().message);
   for (auto [member, offset] : llvm::zip_equal(members, arena->offsets))
@@ -309,21 +322,20 @@ FailureOr<plan::Plan> PlanBuilder::build() {
   for (plan::Buffer &buffer : plan.buffers)
     if (buffer.kind == BufferKind::Prepared) {
       buffer.offset = plan.preparedBytes;
-      plan.preparedBytes += llvm::alignTo(buffer.numBytes, kAlignment);
+      plan.preparedBytes += llvm::alignTo(buffer.numBytes, alignmentOf(plan));
     }
   return std::move(plan);
 }
 
-FailureOr<plan::Plan> buildCpuPlan(ModuleOp module,
-                                   const CpuTargetOptions &options) {
+FailureOr<plan::Plan> buildPlan(ModuleOp module, const TargetOptions &options) {
   MLIRContext *context = module.getContext();
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   context->appendDialectRegistry(registry);
   context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect,
-                       func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
-                       scf::SCFDialect>();
+                       emitc::EmitCDialect, func::FuncDialect,
+                       LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect>();
   return PlanBuilder(module, options).build();
 }
 

@@ -6,8 +6,8 @@
 // second, forwards, makes the steps. Copies appear where sharing failed. Last,
 // live ranges are read off the steps and the arena is planned.
 #pragma once
-#include "cpu/CpuKernels.h"
-#include "gcompile/codegen/CpuPlan.h"
+#include "KernelEmitter.h"
+#include "gcompile/codegen/BuildPlan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -22,7 +22,7 @@ mlir::FailureOr<DType> dtypeOf(mlir::Type type, bool isUnsigned = false);
 
 class PlanBuilder {
 public:
-  PlanBuilder(mlir::ModuleOp module, const CpuTargetOptions &options);
+  PlanBuilder(mlir::ModuleOp module, const TargetOptions &options);
   mlir::FailureOr<plan::Plan> build();
 
 private:
@@ -53,7 +53,7 @@ private:
   void tryOperandInPlace(tg::KernelOp kernel, unsigned operand,
                          mlir::Value result);
   bool canOverwrite(mlir::Value old, mlir::OpResult value);
-  bool mayTakeOver(const cpu::KernelParts &parts, unsigned operand,
+  bool mayTakeOver(const loops::KernelParts &parts, unsigned operand,
                    unsigned result) const;
 
   // Steps.
@@ -71,16 +71,16 @@ private:
   void emitReturns(Steps &steps);
   plan::Step describe(tg::KernelOp kernel) const;
   mlir::FailureOr<Targets> anchorTargets(tg::KernelOp kernel,
-                                         const cpu::KernelParts &parts);
+                                         const loops::KernelParts &parts);
   mlir::LogicalResult emitLibrary(tg::KernelOp kernel, const Targets &targets,
                                   plan::Step &step);
   mlir::LogicalResult emitScatter(tg::KernelOp kernel,
-                                  const cpu::LoopPart &part,
+                                  const loops::LoopPart &part,
                                   const Targets &targets, plan::Step &step);
   mlir::SmallVector<int64_t> inputsOf(tg::KernelOp kernel,
-                                      const cpu::LoopPart &part,
+                                      const loops::LoopPart &part,
                                       const Targets &targets) const;
-  mlir::LogicalResult emitLaunch(const cpu::LoopPart &part,
+  mlir::LogicalResult emitLaunch(const loops::LoopPart &part,
                                  mlir::StringRef name,
                                  mlir::ArrayRef<int64_t> inputs,
                                  mlir::ArrayRef<int64_t> outputs,
@@ -111,7 +111,8 @@ private:
 
   mlir::ModuleOp module;
   plan::Plan plan;
-  cpu::CpuKernels kernels;
+  loops::KernelAnalysis analysis;
+  std::unique_ptr<KernelEmitter> emitter;
   llvm::DenseMap<mlir::Value, int64_t> bufferOf;
   /// Number of while loops around the definition of a buffer.
   mlir::SmallVector<unsigned> loopDepths;

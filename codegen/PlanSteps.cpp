@@ -151,8 +151,8 @@ void PlanBuilder::emitParallelCopies(
     emitCopy(source, target, name, steps);
 }
 
-LogicalResult PlanBuilder::emitLaunch(const cpu::LoopPart &part, StringRef name,
-                                      ArrayRef<int64_t> inputs,
+LogicalResult PlanBuilder::emitLaunch(const loops::LoopPart &part,
+                                      StringRef name, ArrayRef<int64_t> inputs,
                                       ArrayRef<int64_t> outputs,
                                       plan::Step &step) {
   SmallVector<int> inPlace;
@@ -185,10 +185,21 @@ LogicalResult PlanBuilder::emitLaunch(const cpu::LoopPart &part, StringRef name,
                                        {walked(outputs[0], copy->second)}};
     return success();
   }
-  FailureOr<plan::Launch> launch = kernels.emit(part, name, inPlace);
+  FailureOr<plan::Launch> launch = emitter->emit(part, name, inPlace);
   if (failed(launch))
     return failure();
   arguments.insert(arguments.end(), outputs.begin(), outputs.end());
+  // Blocks share it; the scratch of CPU threads is the runtime's.
+  if (plan.target == "cuda" && launch->scratchBytes > 0) {
+    auto bytes = RankedTensorType::get(
+        {launch->scratchBytes}, IntegerType::get(module.getContext(), 8));
+    FailureOr<int64_t> scratch =
+        addBuffer(bytes, module.getLoc(), BufferKind::Arena,
+                  name.str() + " partial results");
+    if (failed(scratch))
+      return failure();
+    arguments.push_back(*scratch);
+  }
   launch->arguments = std::move(arguments);
   step.launch = std::move(*launch);
   return success();
@@ -210,7 +221,8 @@ plan::Step PlanBuilder::describe(tg::KernelOp kernel) const {
 /// An anchor writes to a result of the kernel, else where the epilogue computes
 /// in place or would only move its elements to, else to memory of its own.
 FailureOr<PlanBuilder::Targets>
-PlanBuilder::anchorTargets(tg::KernelOp kernel, const cpu::KernelParts &parts) {
+PlanBuilder::anchorTargets(tg::KernelOp kernel,
+                           const loops::KernelParts &parts) {
   Targets targets;
   Operation *anchor = kernel.getAnchor();
   Operation *yield = kernel.getBody().front().getTerminator();
@@ -234,7 +246,7 @@ PlanBuilder::anchorTargets(tg::KernelOp kernel, const cpu::KernelParts &parts) {
          llvm::zip_equal(yield->getOperands(), kernel->getResults()))
       if (yielded == value)
         target.buffer = bufferOf.lookup(result);
-    const cpu::LoopPart *loops = parts.loops.get();
+    const loops::LoopPart *loops = parts.loops.get();
     for (unsigned i = 0, e = loops ? loops->inputs.size() : 0;
          i < e && target.buffer < 0; ++i) {
       if (!loops->inputs[i].isAnchorResult ||
@@ -302,7 +314,7 @@ LogicalResult PlanBuilder::emitLibrary(tg::KernelOp kernel,
 
 /// A scatter writes into its base, or into a copy of it.
 LogicalResult PlanBuilder::emitScatter(tg::KernelOp kernel,
-                                       const cpu::LoopPart &part,
+                                       const loops::LoopPart &part,
                                        const Targets &targets,
                                        plan::Step &step) {
   auto scatter = cast<tg::ScatterOp>(kernel.getAnchor());
@@ -326,13 +338,14 @@ LogicalResult PlanBuilder::emitScatter(tg::KernelOp kernel,
 }
 
 SmallVector<int64_t> PlanBuilder::inputsOf(tg::KernelOp kernel,
-                                           const cpu::LoopPart &part,
+                                           const loops::LoopPart &part,
                                            const Targets &targets) const {
-  return llvm::map_to_vector(part.inputs, [&](const cpu::KernelTensor &tensor) {
-    return tensor.isAnchorResult
-               ? targets.refs[tensor.number].buffer
-               : bufferOf.lookup(kernel.getInputs()[tensor.number]);
-  });
+  return llvm::map_to_vector(
+      part.inputs, [&](const loops::KernelTensor &tensor) {
+        return tensor.isAnchorResult
+                   ? targets.refs[tensor.number].buffer
+                   : bufferOf.lookup(kernel.getInputs()[tensor.number]);
+      });
 }
 
 LogicalResult PlanBuilder::emitKernel(tg::KernelOp kernel, Steps &steps) {
@@ -340,10 +353,10 @@ LogicalResult PlanBuilder::emitKernel(tg::KernelOp kernel, Steps &steps) {
         return tensorType(result).getNumElements() == 0;
       }))
     return success();
-  FailureOr<const cpu::KernelParts *> analyzed = kernels.analyze(kernel);
+  FailureOr<const loops::KernelParts *> analyzed = analysis.analyze(kernel);
   if (failed(analyzed))
     return failure();
-  const cpu::KernelParts &parts = **analyzed;
+  const loops::KernelParts &parts = **analyzed;
 
   plan::Step step = describe(kernel);
   for (Value result : kernel->getResults())

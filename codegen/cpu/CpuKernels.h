@@ -1,74 +1,18 @@
-//===- CpuKernels.h - the generated kernels of a plan ---------------------===//
+//===- CpuKernels.h - the CPU's kernels of a plan -------------------------===//
 #pragma once
-#include "LoopEmitter.h"
-#include "gcompile/plan/Plan.h"
-
-#include <map>
+#include "../KernelEmitter.h"
 
 namespace gcompile::cpu {
 
-/// A tensor in memory, from inside a tg.kernel: operand `number`, or result
-/// `number` of the anchor.
-struct KernelTensor {
-  bool isAnchorResult = false;
-  unsigned number = 0;
-};
-
-/// One loop nest of a tg.kernel.
-struct LoopPart {
-  LoopKernel kernel;
-  LoopNest nest;
-  LoopFacts facts;
-  llvm::SmallVector<KernelTensor> inputs; ///< of kernel.inputs
-  llvm::SmallVector<unsigned> outputs; ///< positions among the yielded values
-
-  bool isEmpty() const; ///< has no parallel iterations
-  /// Number of input elements that are read, at most.
-  int64_t elementsRead(unsigned input) const;
-  int64_t operations() const;
-  /// True where `output` can take over the memory of `input`, if both have
-  /// elements of one width: each element is read before it is written, in the
-  /// iteration that writes it.
-  bool canRunInPlace(unsigned input, unsigned output) const;
-  /// Where all it does is to copy its only input to its only output: how both
-  /// are walked by the parallel loops.
-  std::optional<std::pair<StridedForm, StridedForm>> asCopy() const;
-  /// Where it only moves every element of its input once, and may narrow it to
-  /// half precision: the strides that the input's dimensions have in the
-  /// output.
-  std::optional<StridedForm> asLayout() const;
-
-private:
-  std::optional<std::pair<StridedForm, StridedForm>> asMove() const;
-};
-
-/// What a tg.kernel consists of. Shared by kernels with equal regions.
-struct KernelParts {
-  mlir::Operation *anchor = nullptr; ///< of the first such kernel
-  /// A scatter; in place of its result, the base.
-  std::unique_ptr<LoopPart> scatter;
-  /// The generics: all, or those that follow the anchor.
-  std::unique_ptr<LoopPart> loops;
-};
-
-class CpuKernels {
+class CpuKernels : public KernelEmitter {
 public:
-  explicit CpuKernels(std::vector<plan::Kernel> &kernels) : kernels(kernels) {}
-
-  mlir::FailureOr<const KernelParts *> analyze(tg::KernelOp kernel);
-
-  /// Emits `part`, once for equal kernels. `inPlace[i]` is the output that
-  /// takes over input i, or -1. The arguments of the launch are the other
-  /// inputs, then the outputs: the caller fills them in.
-  mlir::FailureOr<plan::Launch> emit(const LoopPart &part, llvm::StringRef name,
-                                     llvm::ArrayRef<int> inPlace);
+  explicit CpuKernels(std::vector<plan::Kernel> &kernels)
+      : KernelEmitter(kernels, "llvm") {}
 
 private:
-  std::vector<plan::Kernel> &kernels;
-  std::map<std::string, KernelParts> partsByText;
-  std::map<std::pair<const LoopPart *, std::vector<int>>, plan::Launch>
-      launches;
-  std::map<std::string, int64_t> kernelsByText;
+  mlir::FailureOr<Emitted>
+  emitText(const loops::LoopPart &part, llvm::ArrayRef<unsigned> inputArguments,
+           llvm::ArrayRef<unsigned> outputArguments) override;
 };
 
 } // namespace gcompile::cpu

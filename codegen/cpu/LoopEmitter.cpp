@@ -32,13 +32,6 @@ bool isReduction(Operation *op) {
   return generic && generic.getNumReductionLoops() > 0;
 }
 
-int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t total = 1;
-  for (int64_t size : sizes)
-    total *= size;
-  return total;
-}
-
 class LoopEmitter : public Evaluator {
 public:
   LoopEmitter(const LoopFunction &function, OpBuilder &builder)

@@ -1,10 +1,12 @@
 //===- LoopEmitter.h - loop nests as LLVM IR ------------------------------===//
 #pragma once
-#include "LoopNest.h"
+#include "../loops/LoopNest.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace gcompile::cpu {
+
+using namespace loops;
 
 /// A loop nest, and how the emitted function gets its tensors.
 struct LoopFunction {

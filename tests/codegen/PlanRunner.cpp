@@ -1,5 +1,5 @@
 #include "PlanRunner.h"
-#include "gcompile/codegen/CpuPlan.h"
+#include "gcompile/codegen/BuildPlan.h"
 #include "gcompile/cpu/CpuJit.h"
 #include "gcompile/executor/Executable.h"
 #include "gcompile/ir/Dialects.h"
@@ -24,7 +24,7 @@ std::optional<plan::Plan> planOf(const std::string &program,
   auto module = parseSourceString<ModuleOp>(program, &context);
   std::optional<plan::Plan> result;
   if (module)
-    if (FailureOr<plan::Plan> plan = buildCpuPlan(*module, {}); succeeded(plan))
+    if (FailureOr<plan::Plan> plan = buildPlan(*module, {}); succeeded(plan))
       result = std::move(*plan);
   if (error)
     *error = diagnostics;

@@ -81,7 +81,8 @@ protected:
     auto noWeights = [](const std::string &name) -> Result<Tensor> {
       return Error{ErrorCode::Internal, "weight " + name};
     };
-    auto executable = Executable::load(*compiled->plan, noWeights, load);
+    auto executable =
+        Executable::load(std::move(compiled->plan), noWeights, load);
     if (!executable)
       return executable.error();
     return (*executable)->run(inputs);

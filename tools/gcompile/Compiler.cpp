@@ -1,7 +1,7 @@
 //===- Compiler.cpp - from a program to a plan ----------------------------===//
 #include "Compiler.h"
 
-#include "gcompile/codegen/CpuPlan.h"
+#include "gcompile/codegen/BuildPlan.h"
 #include "gcompile/frontend/ProgramImporter.h"
 #include "gcompile/ir/OperatorTable.h"
 #include "gcompile/passes/Passes.h"
@@ -139,6 +139,19 @@ KernelCounts countKernels(ModuleOp module) {
   return counts;
 }
 
+/// One file a kernel, as it is handed to its compiler.
+void dumpKernels(const std::string &dir, const plan::Plan &plan) {
+  std::filesystem::create_directories(dir);
+  for (const plan::Kernel &kernel : plan.kernels) {
+    std::error_code failure;
+    llvm::raw_fd_ostream stream(
+        fmt::format("{}/{}.{}", dir, kernel.symbol,
+                    kernel.language == "cuda" ? "cu" : "ll"),
+        failure);
+    stream << kernel.source;
+  }
+}
+
 } // namespace
 
 std::vector<std::string> knownOperators() {
@@ -200,22 +213,20 @@ Result<CompiledProgram> compileProgram(const CompileRequest &request,
   dump(request.dumpDir, "3-kernels.mlir", *module);
 
   compiled.kernels = countKernels(*module);
-  if (request.stopAfterFusion) {
-    progress.stage("");
-    return compiled;
-  }
 
   progress.stage("codegen");
-  CpuTargetOptions target;
+  TargetOptions target;
+  target.device = request.device;
   target.modelName = std::filesystem::path(name).stem().string();
-  FailureOr<plan::Plan> plan = buildCpuPlan(*module, target);
+  FailureOr<plan::Plan> plan = buildPlan(*module, target);
   if (failed(plan))
     return diagnostics.error(name, "no plan could be made of the kernels");
   compiled.plan = std::move(*plan);
   if (!request.dumpDir.empty()) {
     std::error_code failure;
     llvm::raw_fd_ostream stream(request.dumpDir + "/4-plan.json", failure);
-    stream << plan::toJson(*compiled.plan).dump(1) << "\n";
+    stream << plan::toJson(compiled.plan).dump(1) << "\n";
+    dumpKernels(request.dumpDir + "/kernels", compiled.plan);
   }
   progress.stage("");
   return compiled;

@@ -3,6 +3,7 @@
 #include "Progress.h"
 
 #include "gcompile/base/Error.h"
+#include "gcompile/codegen/BuildPlan.h"
 #include "gcompile/frontend/Program.h"
 #include "gcompile/plan/Plan.h"
 
@@ -21,8 +22,8 @@ struct CompileRequest {
   bool reference = false;
   /// Folder for the text of every form; empty: none.
   std::string dumpDir;
-  /// Stop at the kernel program: for targets that no plan can be made for.
-  bool stopAfterFusion = false;
+  /// What the plan's kernels are for.
+  TargetDevice device = TargetDevice::Cpu;
 };
 
 /// Launches of a kernel program, those of branches included.
@@ -33,7 +34,7 @@ struct KernelCounts {
 };
 
 struct CompiledProgram {
-  std::optional<plan::Plan> plan; ///< none where stopped after fusion
+  plan::Plan plan;
   KernelCounts kernels;
   /// Operations of the tensor program that do work, before fusion.
   int64_t numOperations = 0;

@@ -238,7 +238,7 @@ std::map<std::string, Tensor> evaluateReference(const frontend::Model &model,
     request.dumpDir = options.dumpIr + "/reference";
   CompiledProgram compiled = compileProgram(request, progress).valueOrThrow();
   progress.stage("reference");
-  auto executable = loadPlan(std::move(*compiled.plan), model.weights, device,
+  auto executable = loadPlan(std::move(compiled.plan), model.weights, device,
                              options.poison, /*widen=*/true);
   std::vector<Tensor> wide;
   for (const Tensor &tensor : inputs.tensors)
@@ -318,7 +318,7 @@ Status runSession(const Options &options) {
   request.model = &model;
   request.inputSizes = sizesOf(inputs.tensors);
   request.dumpDir = options.dumpIr;
-  request.stopAfterFusion = !willRun;
+  request.device = willRun ? TargetDevice::Cpu : TargetDevice::Cuda;
   CompiledProgram compiled = compileProgram(request, progress).valueOrThrow();
 
   Summary summary;
@@ -343,7 +343,7 @@ Status runSession(const Options &options) {
   Device cpu;
   cpu.pool = std::make_shared<cpu::ThreadPool>(options.threads);
   cpu.jit = cpu::CpuJit::create().valueOrThrow();
-  auto executable = loadPlan(std::move(*compiled.plan), model.weights, cpu,
+  auto executable = loadPlan(std::move(compiled.plan), model.weights, cpu,
                              options.poison, /*widen=*/false);
   double compileSeconds = secondsSince(begin);
   cpu::CpuJitStatistics jit = cpu.jit->statistics();

@@ -60,3 +60,33 @@ template <int N, class T>
 __device__ inline void store_vec(T *to, const Vec<T, N> &value) {
   *reinterpret_cast<Vec<T, N> *>(to) = value;
 }
+
+//===--- Arithmetic ---------------------------------------------------------===//
+template <class T> __device__ inline T larger(T a, T b) { return a > b ? a : b; }
+template <class T> __device__ inline T smaller(T a, T b) {
+  return a < b ? a : b;
+}
+/// The larger; NaN if either is.
+template <class T> __device__ inline T maximum(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+template <class T> __device__ inline T minimum(T a, T b) {
+  return a < b || a != a ? a : b;
+}
+template <class T> __device__ inline T floor_div(T a, T b) {
+  T quotient = a / b;
+  return quotient - T(a % b != 0 && (a < 0) != (b < 0));
+}
+template <class T> __device__ inline T ceil_div(T a, T b) {
+  T quotient = a / b;
+  return quotient + T(a % b != 0 && (a < 0) == (b < 0));
+}
+__device__ inline i64 ipow(i64 base, i64 exponent) {
+  i64 result = exponent < 0 ? (base == 1 || base == -1) : 1;
+  if (exponent < 0 && base == -1)
+    return exponent & 1 ? -1 : 1;
+  for (; exponent > 0; exponent >>= 1, base = i64(u64(base) * u64(base)))
+    if (exponent & 1)
+      result = i64(u64(result) * u64(base));
+  return result;
+}

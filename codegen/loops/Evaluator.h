@@ -11,7 +11,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 
-namespace gcompile::cpu {
+namespace gcompile::loops {
 
 /// One element of a tensor: its index as a map over the loops and, after them,
 /// the indices that were computed (read from memory).
@@ -28,6 +28,10 @@ protected:
   /// Pointer to the first element of a tensor in memory; null if it is
   /// computed.
   virtual mlir::Value pointerOf(mlir::Value tensor) = 0;
+  virtual mlir::Value loadElement(mlir::Value pointer,
+                                  mlir::AffineExpr position, mlir::Type type) {
+    return load(pointer, emitIndex(position), type);
+  }
   /// The result of a reduction for the current parallel iteration.
   virtual mlir::Value readReduction(mlir::OpResult result) = 0;
   /// The value of an element that an earlier stage kept; null if it did not.
@@ -69,6 +73,11 @@ protected:
   mlir::Type memoryType(mlir::Type elementType) const;
   mlir::Value load(mlir::Value pointer, mlir::Value position, mlir::Type type);
   void store(mlir::Value value, mlir::Value pointer, mlir::Value position);
+  /// What the reduction `op` makes of two partial results, `mine` and `theirs`.
+  /// Ask canMerge() first.
+  mlir::SmallVector<mlir::Value> emitMerge(mlir::linalg::GenericOp op,
+                                           mlir::ValueRange mine,
+                                           mlir::ValueRange theirs);
 
   mlir::AffineExpr simplify(mlir::AffineExpr expr) const {
     return simplifyInRange(expr, dimSizes);
@@ -125,4 +134,10 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> computedDims;
 };
 
-} // namespace gcompile::cpu
+/// True where the partial results of a reduction, each begun with the initial
+/// values, can be merged: every result is a select or an operation of its
+/// accumulator and a candidate that no accumulator has a part in, and the
+/// initial value changes nothing.
+bool canMerge(mlir::linalg::GenericOp op);
+
+} // namespace gcompile::loops

@@ -1,4 +1,5 @@
-//===- CpuPlan.h - kernel programs to plans for the CPU -------------------===//
+//===- BuildPlan.h - kernel programs to plans
+//------------------------------===//
 #pragma once
 #include "gcompile/plan/Plan.h"
 
@@ -8,7 +9,10 @@
 
 namespace gcompile {
 
-struct CpuTargetOptions {
+enum class TargetDevice { Cpu, Cuda };
+
+struct TargetOptions {
+  TargetDevice device = TargetDevice::Cpu;
   std::string modelName;
 };
 
@@ -20,7 +24,7 @@ struct CpuTargetOptions {
 /// @prepare with that name. Every output and mutation is written by a step:
 /// each plan::Mutation has source == target. Reports errors at the operations
 /// they are about.
-mlir::FailureOr<plan::Plan> buildCpuPlan(mlir::ModuleOp module,
-                                         const CpuTargetOptions &options);
+mlir::FailureOr<plan::Plan> buildPlan(mlir::ModuleOp module,
+                                      const TargetOptions &options);
 
 } // namespace gcompile

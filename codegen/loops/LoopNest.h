@@ -6,7 +6,7 @@
 
 #include "llvm/ADT/MapVector.h"
 
-namespace gcompile::cpu {
+namespace gcompile::loops {
 
 /// The part of a tg.kernel that runs as loops: generics (with the views, fills
 /// and constants that they read) or one tg.scatter.
@@ -67,10 +67,19 @@ struct LoopFacts {
   llvm::SmallVector<int64_t> operations, work;
 };
 
+/// What buildLoopNest lists in LoopFacts::kept.
+struct KeepPolicy {
+  /// Elements read from memory too, not only dear ones.
+  bool loads = false;
+};
+
+int64_t product(llvm::ArrayRef<int64_t> sizes);
+
 /// Loops of the kernel, simplified: no loops of one iteration, neighbours
 /// merged where no access can tell. Reports an error where the kernel cannot be
 /// loops.
 mlir::FailureOr<LoopNest> buildLoopNest(const LoopKernel &kernel,
+                                        const KeepPolicy &policy,
                                         LoopFacts &facts);
 
-} // namespace gcompile::cpu
+} // namespace gcompile::loops

@@ -11,7 +11,7 @@
 
 using namespace mlir;
 
-namespace gcompile::cpu {
+namespace gcompile::loops {
 
 static RankedTensorType tensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
@@ -252,7 +252,7 @@ Value Evaluator::compute(const Element &element) {
     AffineExpr position =
         simplify(linearize(map, tensorType(tensor).getShape()));
     onLoad(tensor, position);
-    return load(pointer, emitIndex(position), type);
+    return loadElement(pointer, position, type);
   }
   Operation *op = tensor.getDefiningOp();
   if (auto generic = dyn_cast_or_null<linalg::GenericOp>(op)) {
@@ -498,4 +498,4 @@ void Evaluator::emitFor(scf::ForOp op, Body &body) {
   body.locals.map(op.getResults(), emitted.getResults());
 }
 
-} // namespace gcompile::cpu
+} // namespace gcompile::loops

@@ -12,7 +12,14 @@
 
 using namespace mlir;
 
-namespace gcompile::cpu {
+namespace gcompile::loops {
+
+int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t total = 1;
+  for (int64_t size : sizes)
+    total *= size;
+  return total;
+}
 
 unsigned LoopNest::numPhases() const {
   unsigned count = 0;
@@ -51,9 +58,10 @@ constexpr int64_t kDearCost = 32;
 
 class TrialRun : public Evaluator {
 public:
-  TrialRun(const LoopKernel &kernel, const LoopNest &nest, OpBuilder &builder,
-           Block &block)
-      : Evaluator(builder, nest.sizes), kernel(kernel), nest(nest) {
+  TrialRun(const LoopKernel &kernel, const LoopNest &nest,
+           const KeepPolicy &policy, OpBuilder &builder, Block &block)
+      : Evaluator(builder, nest.sizes), kernel(kernel), nest(nest),
+        policy(policy) {
     for (unsigned i = 0; i < numLoops; ++i)
       dims[i] = block.addArgument(builder.getIndexType(), loc);
     pointer = block.addArgument(LLVM::LLVMPointerType::get(context), loc);
@@ -114,6 +122,7 @@ private:
 
   const LoopKernel &kernel;
   const LoopNest &nest;
+  const KeepPolicy &policy;
   Value pointer;
   llvm::DenseMap<Value, unsigned> inputNumbers;
   llvm::MapVector<Element, unsigned> numbers;
@@ -200,8 +209,9 @@ void TrialRun::visit(unsigned node, unsigned phase, bool inBranch,
   const Element &element = numbers.begin()[node].first;
   auto generic = element.first.getDefiningOp<linalg::GenericOp>();
   if (!isFirst && isInner && firstPhase % 2 == 0 && firstPhase < phase &&
-      !firstInBranch && generic && generic->getNumResults() == 1 &&
-      usesReductionLoops(element.second) && isDear(node)) {
+      !firstInBranch && usesReductionLoops(element.second) &&
+      ((generic && generic->getNumResults() == 1 && isDear(node)) ||
+       (policy.loads && nodes[node].load))) {
     facts.kept.insert({element, firstPhase});
     return;
   }
@@ -250,12 +260,12 @@ LogicalResult TrialRun::run(LoopFacts &facts) {
 }
 
 LogicalResult tryOut(const LoopKernel &kernel, const LoopNest &nest,
-                     LoopFacts &facts) {
+                     const KeepPolicy &policy, LoopFacts &facts) {
   OpBuilder builder(kernel.ops.front()->getContext());
   Region region;
   Block &block = region.emplaceBlock();
   builder.setInsertionPointToStart(&block);
-  return TrialRun(kernel, nest, builder, block).run(facts);
+  return TrialRun(kernel, nest, policy, builder, block).run(facts);
 }
 
 //===----------------------------------------------------------------------===//
@@ -368,7 +378,8 @@ bool tryMerge(LoopNest &nest, unsigned i, const LoopFacts &facts) {
 
 } // namespace
 
-FailureOr<LoopNest> buildLoopNest(const LoopKernel &kernel, LoopFacts &facts) {
+FailureOr<LoopNest> buildLoopNest(const LoopKernel &kernel,
+                                  const KeepPolicy &policy, LoopFacts &facts) {
   LoopNest nest;
   if (auto scatter = dyn_cast<tg::ScatterOp>(kernel.ops.front())) {
     nest = scatterLoops(scatter);
@@ -385,7 +396,7 @@ FailureOr<LoopNest> buildLoopNest(const LoopKernel &kernel, LoopFacts &facts) {
       nest.roots.push_back({root.op, root.loopMap, root.isInner, root.stage});
   }
   dropUnitLoops(nest);
-  if (failed(tryOut(kernel, nest, facts)))
+  if (failed(tryOut(kernel, nest, policy, facts)))
     return failure();
   if (llvm::is_contained(nest.sizes, 0))
     return nest;
@@ -395,10 +406,10 @@ FailureOr<LoopNest> buildLoopNest(const LoopKernel &kernel, LoopFacts &facts) {
     for (unsigned i = nest.sizes.size(); i-- > 1 && !hasMerged;)
       if (i != nest.numParallel)
         hasMerged = tryMerge(nest, i - 1, facts);
-    if (hasMerged && failed(tryOut(kernel, nest, facts)))
+    if (hasMerged && failed(tryOut(kernel, nest, policy, facts)))
       return failure();
   }
   return nest;
 }
 
-} // namespace gcompile::cpu
+} // namespace gcompile::loops

@@ -16,7 +16,7 @@ bindRoutine(const plan::LibraryCall &call,
       {"attention", nullptr},   //
       {"convolution", nullptr}, //
       {"copy", bindCopy},       //
-      {"matmul", nullptr},      //
+      {"matmul", bindMatmul},   //
       {"random", bindRandom},   //
       {"scan", bindScan},       //
       {"sort", bindSort},       //

@@ -39,8 +39,8 @@ std::unique_ptr<Routine> bindMatmul(const plan::LibraryCall &call,
 
   std::vector<StridedDim> batch;
   for (size_t d = 0; d + 2 < rank; ++d)
-    batch.push_back({result.sizes[d],
-                     {lhs.strides[d], rhs.strides[d], result.strides[d]}});
+    batch.push_back(
+        {result.sizes[d], {lhs.strides[d], rhs.strides[d], result.strides[d]}});
   batch = joinDims(batch);
   const int64_t rows = result.sizes[rank - 2], columns = result.sizes[rank - 1];
   const int64_t tilesDown = (rows + kTile - 1) / kTile;

@@ -11,26 +11,21 @@ bindRoutine(const plan::LibraryCall &call,
             const RoutineEnvironment &environment) {
   using Bind = std::unique_ptr<Routine> (*)(const plan::LibraryCall &,
                                             const RoutineEnvironment &);
-  // Null: there is none for the GPU yet.
   static constexpr std::pair<std::string_view, Bind> routines[] = {
-      {"attention", nullptr},   //
-      {"convolution", nullptr}, //
-      {"copy", bindCopy},       //
-      {"matmul", bindMatmul},   //
-      {"random", bindRandom},   //
-      {"scan", bindScan},       //
-      {"sort", bindSort},       //
-      {"top_k", bindTopK},      //
+      {"attention", bindAttention},     //
+      {"convolution", bindConvolution}, //
+      {"copy", bindCopy},               //
+      {"matmul", bindMatmul},           //
+      {"random", bindRandom},           //
+      {"scan", bindScan},               //
+      {"sort", bindSort},               //
+      {"top_k", bindTopK},              //
   };
   using ResultT = Result<std::unique_ptr<Routine>>;
   return catchErrors<ResultT>([&]() -> ResultT {
     for (const auto &[name, bind] : routines) {
       if (name != call.op)
         continue;
-      if (!bind)
-        throwError(ErrorCode::Unsupported,
-                   fmt::format("'{}' is not supported on CUDA", call.op),
-                   "use --device cpu");
       return bind(call, environment);
     }
     throwError(ErrorCode::Internal,

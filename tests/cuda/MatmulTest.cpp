@@ -8,8 +8,8 @@ namespace {
 void checkMatmul(DType dtype, DType resultType, Layout layout,
                  std::vector<int64_t> batch, int64_t rows, int64_t columns,
                  int64_t depth, double tolerance) {
-  SCOPED_TRACE(::testing::Message() << name(dtype) << " " << rows << "x"
-                                    << columns << "x" << depth);
+  SCOPED_TRACE(::testing::Message()
+               << name(dtype) << " " << rows << "x" << columns << "x" << depth);
   auto shape = [&](int64_t a, int64_t b) {
     std::vector<int64_t> sizes = batch;
     sizes.insert(sizes.end(), {a, b});

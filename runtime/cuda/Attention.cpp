@@ -14,11 +14,11 @@ constexpr int64_t kThreads = 128;
 std::string headFunction(std::string_view name, const plan::TensorRef &ref,
                          const plan::TensorRef &query, int64_t share) {
   const size_t batchRank = query.sizes.size() - 3;
-  std::string text = fmt::format(
-      "__device__ inline i64 {}(i64 item) {{\n"
-      "  i64 offset = item % {} / {} * {}ll;\n  item /= {};\n",
-      name, query.sizes[batchRank], share, ref.strides[batchRank],
-      query.sizes[batchRank]);
+  std::string text =
+      fmt::format("__device__ inline i64 {}(i64 item) {{\n"
+                  "  i64 offset = item % {} / {} * {}ll;\n  item /= {};\n",
+                  name, query.sizes[batchRank], share, ref.strides[batchRank],
+                  query.sizes[batchRank]);
   for (size_t d = batchRank; d-- > 0;)
     text += fmt::format("  offset += item % {} * {}ll;\n  item /= {};\n",
                         query.sizes[d], ref.strides[d], query.sizes[d]);
@@ -63,8 +63,8 @@ std::unique_ptr<Routine> bindAttention(const plan::LibraryCall &call,
   checkCall(call);
   const plan::TensorRef &query = call.inputs[0], &key = call.inputs[1];
   const plan::TensorRef &value = call.inputs[2], &result = call.outputs[0];
-  const plan::TensorRef *mask = call.inputs.size() > 3 ? &call.inputs[3]
-                                                       : nullptr;
+  const plan::TensorRef *mask =
+      call.inputs.size() > 3 ? &call.inputs[3] : nullptr;
   const plan::TensorRef *logsumexp =
       call.outputs.size() > 1 ? &call.outputs[1] : nullptr;
   if (!isFloatingPoint(query.dtype))
@@ -108,7 +108,8 @@ std::unique_ptr<Routine> bindAttention(const plan::LibraryCall &call,
     sums = fmt::format("logsumexp + logsumexp_head(item) + row * {}ll",
                        logsumexp->strides[rank - 2]);
   }
-  source += fmt::format(R"(
+  source += fmt::format(
+      R"(
 extern "C" __global__ void __launch_bounds__({threads}) KERNEL({parameters}) {{
   const i64 item = blockIdx.x / {queries}, row = blockIdx.x % {queries};
   const i64 keys = {keys};
@@ -121,32 +122,27 @@ extern "C" __global__ void __launch_bounds__({threads}) KERNEL({parameters}) {{
       {sums});
 }}
 )",
-                        fmt::arg("threads", kThreads),
-                        fmt::arg("parameters", parameters),
-                        fmt::arg("queries", queries),
-                        fmt::arg("keys",
-                                 plan::boolAttribute(call, "causal")
-                                     ? fmt::format("smaller(row + 1, i64({}))",
-                                                   keys)
-                                     : std::to_string(keys)),
-                        fmt::arg("enterMask",
-                                 mask ? fmt::format("  mask += mask_head(item) "
-                                                    "+ row * {}ll;\n",
-                                                    mask->strides[rank - 2])
-                                      : ""),
-                        fmt::arg("sum", sum),
-                        fmt::arg("depth", query.sizes[rank - 1]),
-                        fmt::arg("valueDepth", value.sizes[rank - 1]),
-                        fmt::arg("queryRow", query.strides[rank - 2]),
-                        fmt::arg("queryStride", query.strides[rank - 1]),
-                        fmt::arg("keyRow", key.strides[rank - 2]),
-                        fmt::arg("keyStride", key.strides[rank - 1]),
-                        fmt::arg("valueRow", value.strides[rank - 2]),
-                        fmt::arg("valueStride", value.strides[rank - 1]),
-                        fmt::arg("resultRow", result.strides[rank - 2]),
-                        fmt::arg("resultStride", result.strides[rank - 1]),
-                        fmt::arg("scale", plan::numberAttribute(call, "scale")),
-                        fmt::arg("addMask", addMask), fmt::arg("sums", sums));
+      fmt::arg("threads", kThreads), fmt::arg("parameters", parameters),
+      fmt::arg("queries", queries),
+      fmt::arg("keys", plan::boolAttribute(call, "causal")
+                           ? fmt::format("smaller(row + 1, i64({}))", keys)
+                           : std::to_string(keys)),
+      fmt::arg("enterMask", mask ? fmt::format("  mask += mask_head(item) "
+                                               "+ row * {}ll;\n",
+                                               mask->strides[rank - 2])
+                                 : ""),
+      fmt::arg("sum", sum), fmt::arg("depth", query.sizes[rank - 1]),
+      fmt::arg("valueDepth", value.sizes[rank - 1]),
+      fmt::arg("queryRow", query.strides[rank - 2]),
+      fmt::arg("queryStride", query.strides[rank - 1]),
+      fmt::arg("keyRow", key.strides[rank - 2]),
+      fmt::arg("keyStride", key.strides[rank - 1]),
+      fmt::arg("valueRow", value.strides[rank - 2]),
+      fmt::arg("valueStride", value.strides[rank - 1]),
+      fmt::arg("resultRow", result.strides[rank - 2]),
+      fmt::arg("resultStride", result.strides[rank - 1]),
+      fmt::arg("scale", plan::numberAttribute(call, "scale")),
+      fmt::arg("addMask", addMask), fmt::arg("sums", sums));
   KernelLaunch launch{addKernel(environment, "attention", source),
                       gridFor(rows, 1),
                       {static_cast<unsigned>(kThreads), 1, 1}};

@@ -39,8 +39,7 @@ Window windowOf(const plan::LibraryCall &call) {
   const auto outputPadding =
       plan::integersAttribute(call, "output_padding", rank);
   if (window.groups < 1 || input.sizes[1] % window.groups != 0 ||
-      result.sizes[1] % window.groups != 0 ||
-      result.sizes[0] != input.sizes[0])
+      result.sizes[1] % window.groups != 0 || result.sizes[0] != input.sizes[0])
     plan::failCall(call, "channels or images do not agree");
   window.inChannels = input.sizes[1] / window.groups;
   window.outChannels = result.sizes[1] / window.groups;
@@ -86,11 +85,11 @@ std::string windowLoops(const Window &window, const plan::TensorRef &input,
           d, window.padding[d], window.dilation[d], window.stride[d],
           input.sizes[d + 2]);
     else
-      text += fmt::format(
-          "  const i64 i{0} = o{0} * {3} - {1} + k{0} * i64({2});\n"
-          "  if (i{0} < 0 || i{0} >= {4})\n    continue;\n",
-          d, window.padding[d], window.dilation[d], window.stride[d],
-          input.sizes[d + 2]);
+      text +=
+          fmt::format("  const i64 i{0} = o{0} * {3} - {1} + k{0} * i64({2});\n"
+                      "  if (i{0} < 0 || i{0} >= {4})\n    continue;\n",
+                      d, window.padding[d], window.dilation[d],
+                      window.stride[d], input.sizes[d + 2]);
     position += fmt::format(" + i{} * {}ll", d, input.strides[d + 2]);
     weightPosition += fmt::format(" + k{} * {}ll", d, weight.strides[d + 2]);
   }
@@ -125,19 +124,19 @@ std::string sourceOf(const Window &window, const plan::LibraryCall &call,
     split("c", result.sizes[1]);
   // The filter of a pair of channels.
   const std::string filter =
-      window.transposed
-          ? fmt::format("(group * {} + i) * {}ll + c % {} * {}ll",
-                        window.inChannels, weight.strides[0],
-                        window.outChannels, weight.strides[1])
-          : fmt::format("c * {}ll + i * {}ll", weight.strides[0],
-                        weight.strides[1]);
+      window.transposed ? fmt::format("(group * {} + i) * {}ll + c % {} * {}ll",
+                                      window.inChannels, weight.strides[0],
+                                      window.outChannels, weight.strides[1])
+                        : fmt::format("c * {}ll + i * {}ll", weight.strides[0],
+                                      weight.strides[1]);
   const std::string sum(sumType(input.dtype));
   const std::string loops =
       windowLoops(window, input, weight,
                   fmt::format("  sum += to_sum<{0}>(input[x]) * "
                               "to_sum<{0}>(weight[w]);\n",
                               sum));
-  return fmt::format(R"(#include "matmul.cuh"
+  return fmt::format(
+      R"(#include "matmul.cuh"
 extern "C" __global__ void __launch_bounds__({threads})
 KERNEL(const {in} *input, const {in} *weight, {out} *result) {{
   i64 rest = i64(blockIdx.x) * {threads} + threadIdx.x;
@@ -153,17 +152,13 @@ KERNEL(const {in} *input, const {in} *weight, {out} *result) {{
   result[{target}] = from_sum<{out}>(sum);
 }}
 )",
-                     fmt::arg("threads", kThreads),
-                     fmt::arg("in", elementType(input.dtype)),
-                     fmt::arg("out", elementType(result.dtype)),
-                     fmt::arg("total", total), fmt::arg("place", place),
-                     fmt::arg("outChannels", window.outChannels),
-                     fmt::arg("imageStride", input.strides[0]),
-                     fmt::arg("sum", sum),
-                     fmt::arg("inChannels", window.inChannels),
-                     fmt::arg("channelStride", input.strides[1]),
-                     fmt::arg("filter", filter), fmt::arg("loops", loops),
-                     fmt::arg("target", target));
+      fmt::arg("threads", kThreads), fmt::arg("in", elementType(input.dtype)),
+      fmt::arg("out", elementType(result.dtype)), fmt::arg("total", total),
+      fmt::arg("place", place), fmt::arg("outChannels", window.outChannels),
+      fmt::arg("imageStride", input.strides[0]), fmt::arg("sum", sum),
+      fmt::arg("inChannels", window.inChannels),
+      fmt::arg("channelStride", input.strides[1]), fmt::arg("filter", filter),
+      fmt::arg("loops", loops), fmt::arg("target", target));
 }
 
 } // namespace
@@ -183,10 +178,10 @@ bindConvolution(const plan::LibraryCall &call,
     total *= size;
   if (total == 0)
     return std::make_unique<GeneratedRoutine>(std::vector<KernelLaunch>{});
-  KernelLaunch launch{addKernel(environment, "convolution",
-                                sourceOf(window, call, total)),
-                      gridFor(total, kThreads),
-                      {static_cast<unsigned>(kThreads), 1, 1}};
+  KernelLaunch launch{
+      addKernel(environment, "convolution", sourceOf(window, call, total)),
+      gridFor(total, kThreads),
+      {static_cast<unsigned>(kThreads), 1, 1}};
   launch.arguments = {KernelArgument::view(input), KernelArgument::view(weight),
                       KernelArgument::view(result)};
   std::vector<KernelLaunch> launches;

@@ -5,12 +5,12 @@ using namespace gcompile::testing;
 
 namespace {
 
-void checkAttention(DType dtype, Layout layout, int64_t heads,
-                    int64_t keyHeads, int64_t queries, int64_t keys,
-                    bool causal, DType maskType, double tolerance) {
-  SCOPED_TRACE(::testing::Message() << name(dtype) << " " << heads << "/"
-                                    << keyHeads << " heads " << queries << "x"
-                                    << keys << " mask " << name(maskType));
+void checkAttention(DType dtype, Layout layout, int64_t heads, int64_t keyHeads,
+                    int64_t queries, int64_t keys, bool causal, DType maskType,
+                    double tolerance) {
+  SCOPED_TRACE(::testing::Message()
+               << name(dtype) << " " << heads << "/" << keyHeads << " heads "
+               << queries << "x" << keys << " mask " << name(maskType));
   const DType sums = dtype == DType::Float64 ? dtype : DType::Float32;
   TestTensor query(dtype, {2, heads, queries, 5}, layout),
       key(dtype, {2, keyHeads, keys, 5}, layout),
@@ -31,8 +31,8 @@ void checkAttention(DType dtype, Layout layout, int64_t heads,
 TEST(CudaAttention, masks_heads_and_types) {
   checkAttention(DType::Float32, Layout::Dense, 2, 2, 3, 7, true, DType::Bool,
                  1e-5);
-  checkAttention(DType::Float32, Layout::Gaps, 4, 2, 3, 140, false,
-                 DType::Bool, 1e-5);
+  checkAttention(DType::Float32, Layout::Gaps, 4, 2, 3, 140, false, DType::Bool,
+                 1e-5);
   checkAttention(DType::Float64, Layout::Reversed, 2, 1, 2, 9, false,
                  DType::Float64, 1e-12);
   checkAttention(DType::Float16, Layout::Dense, 2, 2, 2, 9, false,
@@ -45,8 +45,8 @@ void checkConvolution(DType dtype, Layout layout, std::vector<int64_t> input,
                       std::vector<int64_t> weight, std::vector<int64_t> result,
                       int64_t groups, int64_t stride, int64_t dilation,
                       int64_t padding, bool transposed, double tolerance) {
-  SCOPED_TRACE(::testing::Message() << name(dtype) << " of "
-                                    << ::testing::PrintToString(input));
+  SCOPED_TRACE(::testing::Message()
+               << name(dtype) << " of " << ::testing::PrintToString(input));
   const size_t rank = input.size() - 2;
   TestTensor x(dtype, input, layout), w(dtype, weight, layout),
       y(dtype, result, layout);

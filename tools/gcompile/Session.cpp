@@ -55,18 +55,16 @@ bool haveCudaDevice() {
   return found;
 }
 
-/// "cpu", "cuda" or "cuda:N"; an error that says what is missing. Automatic is
-/// the CPU as long as the GPU does not run every model.
+/// "cpu", "cuda" or "cuda:N"; an error that says what is missing.
 std::string chooseDevice(const Options &options) {
-  if (options.device.starts_with("cuda")) {
-    if (!haveCudaDevice())
-      throwError(ErrorCode::Device,
-                 "no CUDA device: the driver library "
-                 "libcuda.so.1 is missing or finds none",
-                 "use --device cpu, or install the NVIDIA driver");
-    return options.device;
-  }
-  return "cpu";
+  if (options.device == "auto")
+    return haveCudaDevice() ? "cuda" : "cpu";
+  if (options.device.starts_with("cuda") && !haveCudaDevice())
+    throwError(ErrorCode::Device,
+               "no CUDA device: the driver library "
+               "libcuda.so.1 is missing or finds none",
+               "use --device cpu, or install the NVIDIA driver");
+  return options.device;
 }
 
 /// The model with its weights and its signature settled.

@@ -29,6 +29,7 @@ public:
   virtual std::vector<double> benchmark(int64_t repetitions,
                                         const RunOptions &options);
   virtual std::string graphProblem() const { return {}; }
+  virtual std::string libraryProblems() const { return {}; }
 
   const plan::Plan plan;
   const LoadOptions options;

@@ -114,6 +114,9 @@ public:
   std::string graphProblem() const override {
     return options.cudaGraph ? findGraphProblem(plan.forward.steps) : "";
   }
+  std::string libraryProblems() const override {
+    return libraries ? libraries->problems() : "";
+  }
 
 private:
   /// An area of weights while they are collected.
@@ -182,7 +185,7 @@ private:
 
   cuda::DevicePointer device;
   cuda::Stream stream;
-  cuda::Libraries libraries;
+  std::optional<cuda::Libraries> libraries; ///< absent: not to be used
   std::vector<BoundStep> prepare, forward;
   /// Of the buffers, by index, and after them of the outputs. Parameters of
   /// launches point to its entries: it never grows.
@@ -206,7 +209,10 @@ CudaExecutable::CudaExecutable(plan::Plan plan, const LoadOptions &options)
     : ExecutableBackend(std::move(plan), options), device(openDevice(options)),
       stream(device), predicate(device, 1),
       usesSeed(callsRandom(this->plan.forward.steps) ||
-               callsRandom(this->plan.prepare.steps)) {}
+               callsRandom(this->plan.prepare.steps)) {
+  if (options.libraries)
+    libraries.emplace(device);
+}
 
 //===----------------------------------------------------------------------===//
 // Loading
@@ -228,7 +234,7 @@ void CudaExecutable::load(const WeightResolver &resolve) {
 void CudaExecutable::bindSteps() {
   cuda::KernelRequests kernels;
   const cuda::RoutineEnvironment environment{device->info(), kernels,
-                                             &libraries};
+                                             libraries ? &*libraries : nullptr};
   prepare = bind(plan.prepare.steps, environment);
   forward = bind(plan.forward.steps, environment);
   bindOutputs(environment);

@@ -90,6 +90,10 @@ Result<std::vector<double>> Executable::benchmark(int64_t repetitions,
 
 std::string Executable::graphProblem() const { return backend->graphProblem(); }
 
+std::string Executable::libraryProblems() const {
+  return backend->libraryProblems();
+}
+
 const plan::Plan &Executable::plan() const { return backend->plan; }
 
 WeightsInfo Executable::weightsInfo() const { return backend->info; }

@@ -75,6 +75,9 @@ std::optional<Options> parseCommandLine(int argc, char **argv, int &exitCode) {
   app.add_flag("--poison", options.poison,
                "fill the arena with garbage before the run, to find reads of "
                "what was never written");
+  app.add_flag("--no-libraries", options.noLibraries,
+               "on the GPU, use neither cuBLASLt nor cuDNN, but generated "
+               "kernels in their place");
   app.add_flag("-v,--verbose", options.verbose, "list every step of the plan");
 
   try {

@@ -26,6 +26,7 @@ struct Options {
   bool triage = false;
   int threads = 0; ///< 0: one a core
   bool poison = false;
+  bool noLibraries = false;
   bool verbose = false;
 };
 

@@ -158,6 +158,7 @@ struct Device {
   std::shared_ptr<cpu::CpuJit> jit;
   int ordinal = 0; ///< which GPU
   bool cudaGraph = false;
+  bool libraries = true; ///< use cuBLASLt and cuDNN
 };
 
 std::unique_ptr<Executable> loadPlan(plan::Plan plan,
@@ -180,6 +181,7 @@ std::unique_ptr<Executable> loadPlan(plan::Plan plan,
   options.poison = poison;
   options.deviceOrdinal = device.ordinal;
   options.cudaGraph = device.cudaGraph;
+  options.libraries = device.libraries;
   return Executable::load(std::move(plan), resolver, options).valueOrThrow();
 }
 
@@ -350,6 +352,7 @@ Status runSession(const Options &options) {
   cpu.jit = cpu::CpuJit::create().valueOrThrow();
   if (device.starts_with("cuda:"))
     cpu.ordinal = std::stoi(device.substr(strlen("cuda:")));
+  cpu.libraries = !options.noLibraries;
   cpu.cudaGraph =
       options.mode == "reduce-overhead" || options.mode == "max-autotune";
   auto executable = loadPlan(std::move(compiled.plan), model.weights, cpu,
@@ -390,6 +393,7 @@ Status runSession(const Options &options) {
 
   summary.device = device;
   summary.threads = cpu.pool->numThreads();
+  summary.libraryProblems = executable->libraryProblems();
   summary.plan = &executable->plan();
   summary.weightBytes = executable->weightsInfo().totalBytes;
   summary.stages = std::move(stages);

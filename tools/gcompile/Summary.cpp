@@ -64,6 +64,8 @@ std::string renderSummary(const Summary &s) {
   if (s.threads > 0)
     device += ", " + plural(s.threads, "thread");
   line(text, "device", fmt::format("{}, mode {}", device, s.mode));
+  if (!s.libraryProblems.empty())
+    line(text, "missing", s.libraryProblems);
   line(text, "kernels",
        fmt::format("{} in the graph, {} after legalisation, {} after fusion "
                    "({} with a library call)",
@@ -118,6 +120,7 @@ nlohmann::json summaryToJson(const Summary &s) {
   nlohmann::json json{{"model", s.model},
                       {"format", s.format},
                       {"device", s.device},
+                      {"missing", s.libraryProblems},
                       {"mode", s.mode},
                       {"nodes", s.numNodes},
                       {"operations", s.numOperations},

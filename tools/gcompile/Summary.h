@@ -16,6 +16,7 @@ struct Summary {
   std::string model, format, torchVersion;
   std::string device;
   std::string mode;
+  std::string libraryProblems; ///< see Executable::libraryProblems()
   int threads = 0;
   int64_t numNodes = 0;      ///< of the exported graph
   int64_t numOperations = 0; ///< of the tensor program, before fusion

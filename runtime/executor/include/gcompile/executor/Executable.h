@@ -32,6 +32,9 @@ struct LoadOptions {
   /// Record a run as a CUDA graph and replay it: hundreds of launches then cost
   /// what one does ("reduce-overhead"). See Executable::graphProblem().
   bool cudaGraph = false;
+  /// Use cuBLASLt and cuDNN where they are; else generated kernels compute
+  /// everything. See Executable::libraryProblems().
+  bool libraries = true;
   /// Called while weights are copied to the GPU, by the thread that loads.
   std::function<void(int64_t copiedBytes, int64_t totalBytes)> progress;
 };
@@ -116,6 +119,10 @@ public:
   /// Why runs are single launches although LoadOptions::cudaGraph asks for a
   /// graph; empty otherwise.
   std::string graphProblem() const;
+  /// Why generated kernels stand in for libraries that the plan could have used
+  /// (see LoadOptions::libraries): one line for each that is missing; empty
+  /// where none is, or on the CPU.
+  std::string libraryProblems() const;
 
   //===--- What it is
   //------------------------------------------------------===//

@@ -76,24 +76,28 @@ std::string compile(const std::string &original) {
   return library;
 }
 
-void *find(void *library, const std::string &symbol) {
-  if (void *address = ::dlsym(library, symbol.c_str()))
-    return address;
-  throw std::runtime_error("the kernel's source has no extern \"C\" function " +
-                           symbol);
-}
-
 } // namespace
 
-CpuKernelRunner::CpuKernelRunner(const std::string &symbol,
-                                 const std::string &source) {
+std::shared_ptr<void> loadCudaForCpu(const std::string &source) {
   const std::string path = compile(source);
   void *handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
     throw std::runtime_error(::dlerror());
-  library = std::shared_ptr<void>(handle, ::dlclose);
-  kernel = find(handle, symbol);
-  launch = find(handle, "cuda_on_cpu_launch");
+  return std::shared_ptr<void>(handle, ::dlclose);
+}
+
+void *findSymbol(void *library, const std::string &symbol) {
+  if (void *address = ::dlsym(library, symbol.c_str()))
+    return address;
+  throw std::runtime_error("the kernel's source has no extern \"C\" symbol " +
+                           symbol);
+}
+
+CpuKernelRunner::CpuKernelRunner(const std::string &symbol,
+                                 const std::string &source) {
+  library = loadCudaForCpu(source);
+  kernel = findSymbol(library.get(), symbol);
+  launch = findSymbol(library.get(), "cuda_on_cpu_launch");
 }
 
 void CpuKernelRunner::run(cuda::Dim3 grid, cuda::Dim3 block,

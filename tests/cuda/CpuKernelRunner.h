@@ -9,13 +9,20 @@
 
 namespace gcompile::testing {
 
-/// A kernel whose CUDA C++ source was compiled by the system's C++ compiler,
-/// with cuda_on_cpu.h before it (see there for what that can do and find).
+/// Compiles CUDA C++ by the system's C++ compiler, with cuda_on_cpu.h before it
+/// (see there for what that can do and find), and loads it. Libraries are kept
+/// in the temporary directory under a hash of all they were made from. Throws
+/// std::runtime_error with the compiler's messages.
+std::shared_ptr<void> loadCudaForCpu(const std::string &source);
+
+/// A function or variable of such a library; throws where it has none.
+void *findSymbol(void *library, const std::string &symbol);
+
+/// A kernel that loadCudaForCpu() has compiled.
 ///
 ///   CpuKernelRunner("scale", source).run({4}, {256}, 0, {x.data(), y.data()});
 ///
-/// Libraries are kept in the temporary directory under a hash of all they were
-/// made from. One run at a time for each source.
+/// One run at a time for each source.
 class CpuKernelRunner {
 public:
   /// `symbol` is an `extern "C" __global__` function of `source`, which may
